@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 from pyarrow import parquet
 
@@ -122,6 +123,14 @@ def _parquet_page(path: Path) -> None:
     parquet.write_table(
         table, path, compression="zstd", use_dictionary=False, write_statistics=False
     )
+
+
+def _workbook_bomb(path: Path) -> None:
+    """One text in 2,200 cells, which is stored once: 72 MB."""
+    book = openpyxl.Workbook()
+    for _ in range(220):
+        book.active.append(["x" * 32_767] * 10)
+    book.save(path)
 
 
 class _Hostile:
@@ -462,6 +471,7 @@ ATTACKS = [
     ),
     Attack("content-npz-of-objects", _import_of("x.npz", _objects), "pickled array"),
     Attack("content-parquet-bomb", _import_of("x.parquet", _parquet_bomb)),
+    Attack("content-workbook-bomb", _import_of("x.xlsx", _workbook_bomb), "that unpack to"),
     Attack("content-the-store", lambda _: ["import", "WORKSPACE/data/desk.duckdb"]),
     *(
         Attack(f"rename-{name}", lambda _, text=text: ["runs", "rename", "debate", text])

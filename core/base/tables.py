@@ -599,7 +599,9 @@ class _ParquetTable(Table):
         self._copy = copy
         try:
             self.schema: pa.Schema = parquet.read_schema(path)
-        except (pa.ArrowException, OSError, OverflowError) as error:
+            self._texts = [field.name for field in self.schema if is_text(field.type)]
+            self._file = parquet.ParquetFile(path, read_dictionary=self._texts)
+        except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
             raise _no_parquet(name, error) from error
         odd = [field for field in self.schema if not _is_plain(field.type)]
         if odd:
@@ -607,8 +609,6 @@ class _ParquetTable(Table):
             raise kind(
                 f"{name}: column {odd[0].name} of type {odd[0].type}, expected texts and numbers"
             )
-        self._texts = [field.name for field in self.schema if is_text(field.type)]
-        self._file = parquet.ParquetFile(path, read_dictionary=self._texts)
         super().__init__(name, self.schema.names, self._read_rows())
 
     def _batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
@@ -619,7 +619,7 @@ class _ParquetTable(Table):
                 for batch in self._file.iter_batches(rows, columns=[*columns]):
                     batch.validate(full=True)  # finds texts that are not UTF-8
                     yield batch
-        except (pa.ArrowException, OSError, OverflowError) as error:
+        except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
             raise _no_parquet(self.name, error) from error
 
     def _read_rows(self) -> Iterator[Record]:

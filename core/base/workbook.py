@@ -74,7 +74,7 @@ def text_of_workbook(file: io.BufferedIOBase, name: str) -> bytes:
             )
             file.seek(0)
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-            return _write_csv(_choose_sheet(book.worksheets, name), name)
+            return _write_csv(_choose_sheet(book.worksheets, name), name, packed)
     except _DAMAGED as error:
         raise InputError(
             f"{name}: a damaged workbook of Excel ({type(error).__name__}: {str(error)[:100]})"
@@ -105,7 +105,8 @@ def _choose_sheet(sheets: list[Any], name: str) -> Any:
 def _table_rows(sheet: Any, name: str) -> Iterator[tuple[int, Row]]:
     """Yield the numbers and the cells of the header and of the rows below it that are not empty."""
     width = 0
-    for number, cells in enumerate(sheet.iter_rows(max_col=_MOST_COLUMNS + 1, values_only=True), 1):
+    # As wide as each row is: openpyxl would fill each, missing ones too, up to a `max_col`.
+    for number, cells in enumerate(sheet.iter_rows(min_row=1, values_only=True), 1):
         if number > MOST_ROWS:
             raise UnsafeFile(
                 f"{name}: more than {MOST_ROWS:,} rows in a sheet, which Excel cannot have"
@@ -124,13 +125,19 @@ def _table_rows(sheet: Any, name: str) -> Iterator[tuple[int, Row]]:
             yield number, (*row, *(None,) * (width - len(row)))
 
 
-def _write_csv(sheet: Any, name: str) -> bytes:
+def _write_csv(sheet: Any, name: str, packed: int) -> bytes:
+    """Return the rows of a sheet as CSV. packed: bytes of the workbook, which bound the text that
+    is written: thousands of cells may share one long text."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     line = 1
+    written = 0
     for number, cells in _table_rows(sheet, name):
+        texts = [_text(cell) for cell in cells]
+        written += number + 1 - line + sum(map(len, texts))
+        refuse_bomb(name, packed, written, MAX_UNPACKED_BYTES)
         out.write("\n" * (number - line))
-        writer.writerow([_text(cell) for cell in cells])
+        writer.writerow(texts)
         line = number + 1
     return out.getvalue().encode("utf-8", "replace")
 

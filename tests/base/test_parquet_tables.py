@@ -83,6 +83,21 @@ def test_a_damaged_page_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "read",
+    [lambda path: load_space(path, "x"), lambda path: read_predicted_table(path, WANTED)],
+    ids=["space", "predicted changes"],
+)
+def test_a_damaged_name_of_a_column_is_an_error(
+    tmp_path: Path, read: Callable[[Path], object]
+) -> None:
+    table = pa.table({"symbol": ["A"], "pert": ["A"], "gene": ["B"], "log2_fc": [1.0]})
+    path = write(tmp_path / "x.parquet", table)
+    path.write_bytes(path.read_bytes().replace(b"gene", b"g\x80ne"))
+    with pytest.raises(InputError, match="cannot be read as parquet"):
+        read(path)
+
+
+@pytest.mark.parametrize(
     ("columns", "read"),
     [
         (("symbol",), lambda path: load_space(path, "x")),

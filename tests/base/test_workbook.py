@@ -97,6 +97,27 @@ def test_the_sheet_with_a_table_is_taken_and_of_two_none(tmp_path: Path) -> None
         text(write(tmp_path / "c.xlsx", [["read me"]]))
 
 
+def test_a_long_text_in_many_cells_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workbook, "MAX_UNPACKED_BYTES", 100_000)
+    with pytest.raises(UnsafeFile, match="bytes that unpack to"):
+        text(write(tmp_path / "a.xlsx", [["x" * 32_767] * 10] * 2))
+
+
+def test_a_stray_cell_at_the_end_of_a_sheet_costs_no_more_than_the_rows_above(
+    tmp_path: Path,
+) -> None:
+    """It takes minutes where each of a million missing rows is filled up to its column."""
+    path = write(tmp_path / "a.xlsx", LABELS)
+    book = openpyxl.load_workbook(path)
+    book.active["XFD1048576"] = "x"
+    book.save(path)
+    lines = text(path).splitlines()
+    assert lines[:3] == text(write(tmp_path / "b.xlsx", LABELS)).splitlines()
+    assert (len(lines), lines[3], lines[-1].strip(",")) == (1_048_576, "", "x")
+
+
 def test_more_rows_than_excel_has_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,7 @@ def load_parquet(
             )
         table = parquet.ParquetFile(path, read_dictionary=[symbol]).read(columns=[symbol, *columns])
         table.validate(full=True)  # finds texts that are not UTF-8
-    except (pa.ArrowException, OSError, OverflowError) as error:
+    except (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError) as error:
         raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
     return _space_from_table(table, symbol, (path.name, name, kept), _note_texts(left_out))
 
