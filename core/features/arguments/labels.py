@@ -88,8 +88,9 @@ def takes_labels(rubric: Rubric, of_run: Sequence[Run]) -> bool:
 
     of_run: the readings of the run.
     """
-    is_by_model = rubric.unit == "claim" or not rubric.is_answered_by_rule
-    return is_by_model or any(readings.rubric_of(each).sha256 == rubric.sha256 for each in of_run)
+    return not rubric.is_answered_by_rule or any(
+        readings.rubric_of(each).sha256 == rubric.sha256 for each in of_run
+    )
 
 
 def give_labels(workspace: Workspace, rubric: Rubric, run: str, given: Sequence[TextLabel]) -> None:
