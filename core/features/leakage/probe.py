@@ -240,28 +240,15 @@ def _predict_held_out(
 
 
 def _ridge(columns: Floats, target: Floats) -> Floats:
-    """Return leave-one-out predictions by ridge regression with the best penalty."""
-    n_units, n_columns = columns.shape
-    if n_columns < n_units:
-        values, turned = np.linalg.eigh(columns.T @ columns)
-        kept = values > 1e-11 * values.max()
-        basis = columns @ turned[:, kept] / np.sqrt(values[kept])
-    else:
-        values, basis = np.linalg.eigh(columns @ columns.T)
-        kept = values > 1e-11 * values.max()
-        basis = basis[:, kept]
-    values, centred = values[kept], target - target.mean()
-    parts, scale = basis.T @ centred, values.sum() / n_units
-    spans_all = basis.shape[1] >= n_units - 1  # what is left outside then is rounding
-    outside = np.zeros(n_units) if spans_all else centred - basis @ parts
-    room = 0.0 if spans_all else np.maximum(1 - 1 / n_units - (basis**2).sum(axis=1), 0.0)
-    left_out = []
-    for penalty in _PENALTIES:
-        gap = penalty * scale / (values + penalty * scale)  # 1 less what is shrunk
-        left_out.append(
-            (outside + basis @ (gap * parts)) / np.maximum(room + basis**2 @ gap, 1e-12)
-        )
-    return np.asarray(centred - min(left_out, key=lambda errors: float(errors @ errors)))
+    """Return leave-one-out predictions, less the mean target, by ridge regression with the best
+    penalty."""
+    from sklearn.linear_model import RidgeCV  # as above
+
+    penalties = np.array(_PENALTIES) * (columns**2).sum() / len(target)
+    # only with a named score are the predictions kept, and not their errors
+    ridge = RidgeCV(penalties, scoring="neg_mean_squared_error", store_cv_results=True)
+    best = ridge.fit(columns, target).alpha_ == penalties
+    return np.asarray(ridge.cv_results_[:, best].ravel() - target.mean())
 
 
 def _mean_of_others(values: Floats, groups: Floats) -> Floats:
