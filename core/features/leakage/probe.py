@@ -503,14 +503,13 @@ class _Rates:
 def _explained(values: Floats, first: Floats, second: Floats) -> float:
     """Return the share of the values' variance explained by both rates and their product, among
     rows with both rates."""
+    from sklearn.linear_model import LinearRegression  # as above
+
     both = (first >= 0) & (second >= 0)
-    values, first, second = values[both], first[both], second[both]
-    total = float(((values - values.mean()) ** 2).sum()) if len(values) else 0.0
-    if total <= 0:
+    if not both.any() or np.ptp(values[both]) <= 0:
         return 0.0
-    known = np.column_stack([np.ones(len(values)), first, second, first * second])
-    left = values - known @ np.linalg.lstsq(known, values, rcond=None)[0]
-    return 1 - float((left**2).sum()) / total
+    rates = np.column_stack([first, second, first * second])[both]
+    return float(LinearRegression().fit(rates, values[both]).score(rates, values[both]))
 
 
 def _auroc(positive: Bools, values: Floats, cells: Codes) -> float:
@@ -531,14 +530,13 @@ def place_scores(rows: LabelledRows) -> dict[str, Floats]:
     n, hits = len(rows), rows.positive.astype(np.float64)
     if n < 2 * LAGS:
         return {}
-    total = np.concatenate(([0.0], np.cumsum(hits)))
     scores = {}
     for near in _NEAR:
-        low = np.maximum(np.arange(n) - near, 0)
-        high = np.minimum(np.arange(n) + near + 1, n)
-        scores[f"the labels of {near} rows before and after"] = (
-            total[high] - total[low] - hits
-        ) / (high - low - 1)
+        window = np.ones(2 * near + 1)
+        beside, rows_beside = (
+            np.convolve(each, window, "same") - each for each in (hits, np.ones(n))
+        )
+        scores[f"the labels of {near} rows before and after"] = beside / rows_beside
     centred = hits - hits.mean()
     alike = [float(centred[lag:] @ centred[:-lag]) for lag in range(2, LAGS + 1)]
     lag = 2 + int(np.argmax(alike))
