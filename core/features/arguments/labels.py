@@ -284,11 +284,9 @@ def draw(strata: Sequence[str], size: int, rng: np.random.Generator) -> Drawn:
         )
     drawn = _equal_shares(counts, min(len(names), size))
     order = rng.permutation(len(names))
-    place_in_stratum = np.empty(len(names), dtype=np.int64)
-    for each in range(len(known)):
-        members = order[stratum[order] == each]
-        place_in_stratum[members] = np.arange(len(members))
-    places = order[place_in_stratum[order] < drawn[stratum[order]]]
+    in_order = stratum[order]
+    place_in_stratum = pd.Series(in_order).groupby(in_order).cumcount().to_numpy()
+    places = order[place_in_stratum < drawn[in_order]]
     return Drawn(places, (drawn / counts)[stratum[places]])
 
 
