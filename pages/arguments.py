@@ -15,7 +15,7 @@ if run is None:
 
 st.caption(
     "Rubrics: a question about every text · Label: answer it yourself · Worth: whether answers"
-    " predict correct rows · Findings: claims about genes, checked; points of debates, answered or"
+    " predict correct rows · Findings: claims about genes; points of debates, answered or"
     " ignored"
 )
 widgets.show_tabs(

@@ -29,8 +29,6 @@ if not result.covered.n_labelled:
     run_browser.offer_labelled_run(context, links.COMPARE)
 if len(others) > 1:
     panels.show_several(results)
-for each in (run, baseline):
-    score_box.show_protocols(each.id)
 if result.judged is not None:
     widgets.show_captioned(figures.changes_of_pair(result), "changes")
     panels.show_gains_and_losses(result)

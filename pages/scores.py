@@ -42,7 +42,6 @@ def show_baselines() -> None:
 
 
 score_box.show_run_score(result)
-score_box.show_protocols(run.id)
 widgets.show_tabs(
     "part",
     {

@@ -258,23 +258,6 @@ def p_gt_0(interval: Interval) -> float:
     return float("nan") if np.isnan(interval.se) else float((np.sign(interval.estimate) + 1) / 2)
 
 
-def wilson_interval(successes: int, n: int) -> Interval:
-    """Return a proportion with Wilson's score interval, which stays inside [0, 1] even for few
-    rows; NaN without rows."""
-    if n == 0:
-        nan = float("nan")
-        return Interval(nan, nan, nan, nan, 0, "row", "Wilson")
-    share = successes / n
-    return Interval(
-        share,
-        *wilson_limits(share, n, Z95),
-        float(np.sqrt(share * (1 - share) / n)),
-        n,
-        "row",
-        "Wilson",
-    )
-
-
 def wilson_limits(share: float, n: float, quantile: float) -> tuple[float, float]:
     """Return Wilson's limits of a proportion of n independent rows; quantile: standard errors
     between it and each limit."""

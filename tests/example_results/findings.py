@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from core.base.result import Result
-from core.features.arguments.claims import CLAIMS
-from core.features.arguments.findings import CLASH, FindingKind
+from core.features.arguments.findings import CLAIMS, CLASH, FindingKind
 from core.features.arguments.rubric import count_answers
 from core.features.arguments.schema_reading import SchemaReading, count_by_role
 from tests.example_results.rubrics import examples as rubric_examples
@@ -33,8 +32,6 @@ def reading(
             *asked.drop(columns="answer"),
             *kind.schema.columns,
             "status",
-            "pack",
-            "entry",
             "is_answer",
         ],
     ).astype({"is_answer": bool})
@@ -56,7 +53,7 @@ def reading(
         roles=count_answers(kind.schema.rubric, asked),
         counts=tuple(count_by_role(kind, asked, frame)),
         findings=tuple(frame.to_dict("records")),
-        **{"invented": 0, "replies": True, "worth": None, "packs": (), **others},
+        **{"invented": 0, "replies": True, "worth": None, **others},
     )
 
 
@@ -69,7 +66,6 @@ def examples() -> Sequence[Result]:
             "role": "EFFECT",
             "is_answer": i % 5 == 0,
         }
-        | {"status": CLAIMS.statuses[i % 2], "pack": "collectri", "entry": "Ga activates Gb"}
         for i in range(41)
     ]
     points = [
@@ -79,13 +75,11 @@ def examples() -> Sequence[Result]:
             "role": ("EFFECT", "NULL")[i % 2],
             "is_answer": False,
         }
-        | {"status": CLASH.statuses[i % 3], "pack": "", "entry": "", "has_verdict": True}
+        | {"status": CLASH.statuses[i % 3], "has_verdict": True}
         for i in range(25)
     ]
-    packs = ({"pack": "collectri", "kind": "regulation", "decides": "activates"},)
     return (
-        reading(CLAIMS, claims, worth=worth, packs=packs),
         reading(CLAIMS, claims, invented=3),
-        reading(CLASH, points, replies=False),
+        reading(CLASH, points, worth=worth, replies=False),
         reading(CLASH, []),
     )

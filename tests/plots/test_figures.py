@@ -15,7 +15,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "cumulative_share": ("prior", "gene"),
     "curves": ("k", "recall"),
     "gene_map": ("Atf3", ("PC 1", "PC 2")),
-    "gene_row_counts": (),
     "paired_changes": (0.02,),
     "rank_scatter": ("a", "b"),
     "reliability": ("P(DE)",),
@@ -30,7 +29,6 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 FEATURES = {
     "cumulative_share": "neighbours",
     "gene_map": "neighbours",
-    "gene_row_counts": "leakage",
     "reliability": "scores",
     "roc_curves": "scores",
     "score_histograms": "scores",

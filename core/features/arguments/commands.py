@@ -167,9 +167,9 @@ def run_(
 ) -> None:
     """Answer a rubric for every text of a run that it asks about; show the rates by role.
 
-    NAME claims: what briefs claim about genes, checked against knowledge packs. NAME clash: which
-    points of debates are answered, ignored, or decide the judge. A model reads both: without
-    --judge model and options for asking it, the newest finished reading is shown.
+    NAME claims: what briefs claim about genes. NAME clash: which points of debates are answered,
+    ignored, or decide the judge. A model reads both: without --judge model and options for asking
+    it, the newest finished reading is shown.
     """
     from core.features.arguments.findings import kinds
 

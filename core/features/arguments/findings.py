@@ -1,13 +1,13 @@
-"""Kinds of findings: what is declared of each (its schema, and what becomes of its findings), the
-findings of a reading, and the clash of debates: which points are answered, ignored, or decide the
-judge."""
+"""Kinds of findings: what is declared of each (its schema, and what becomes of its findings), and
+the findings of a reading. Claims: what briefs say that one gene does to another. The clash of
+debates: which points are answered, ignored, or decide the judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from core.base.feature import resolve
 from core.features.arguments import rubric_tables
@@ -18,38 +18,27 @@ from core.store import Cursor
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.workspace import Workspace
-
 
 Which = Callable[["pd.DataFrame"], "pd.Series[bool]"]
-DECLARED = ("core.features.arguments.claims:CLAIMS", "core.features.arguments.findings:CLASH")
+DECLARED = ("core.features.arguments.findings:CLAIMS", "core.features.arguments.findings:CLASH")
 
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
     """A kind of finding. texts: what is read, in the plural.
 
-    statuses: what can become of a finding; settle: gives a table of findings the columns status,
-    pack and entry. counted: further ones that are counted, by what their columns say. worth: those
-    for which rows are compared. load_knowledge: of a dataset, what `settle` checks findings by.
+    answers: the findings that only answer the question of their row. statuses: what can become of a
+    finding, which `settle` says of each. counted: further ones that are counted, by what their
+    columns say. worth: those for which rows are compared.
     """
 
     schema: Schema
     texts: str
-    statuses: tuple[str, ...]
-    settle: Callable[[pd.DataFrame, Any], pd.DataFrame]
-    worth: tuple[str, ...]
+    answers: Which | None = None
+    statuses: tuple[str, ...] = ()
+    settle: Callable[[pd.DataFrame], Sequence[str]] | None = None
     counted: Mapping[str, Which] = field(default_factory=dict)
-    load_knowledge: Callable[[Workspace, str], Any] | None = None
-
-    @property
-    def checks(self) -> bool:
-        """Whether findings are checked by knowledge packs."""
-        return self.load_knowledge is not None
-
-    def knowledge_of(self, workspace: Workspace, dataset: str) -> Any:
-        """Return what checks the findings of a dataset; None where nothing does."""
-        return self.load_knowledge and self.load_knowledge(workspace, dataset)
+    worth: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -63,19 +52,10 @@ class FindingKind:
 
     def row(self, finding: Mapping[Any, Any]) -> dict[str, Any]:
         """Return a finding as a row of a table."""
-        fields = {
-            name.replace("_", " "): finding[name] or None
-            for name in self.schema.columns
-            if name != "invented"
-        }
-        entry = f"{finding['pack']}: {finding['entry']}" if finding["pack"] else None
-        return {
-            "row": finding["pair_id"],
-            "role": finding["role"],
-            **fields,
-            "status": finding["status"],
-            "pack entry": entry,
-        }
+        names = [name for name in self.schema.columns if name != "invented"]
+        names += ["status"] if self.settle is not None else []
+        fields = {name.replace("_", " "): finding[name] or None for name in names}
+        return {"row": finding["pair_id"], "role": finding["role"], **fields}
 
 
 def _has(status: str) -> Which:
@@ -101,11 +81,7 @@ _KEY = ["pair_id", "seq"]
 
 
 def load_findings(
-    db: Cursor,
-    kind: FindingKind,
-    reading: str,
-    knowledge: Any,
-    pair_id: str | None = None,
+    db: Cursor, kind: FindingKind, reading: str, pair_id: str | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the texts of a reading (id), and the findings in them with what became of each.
 
@@ -122,25 +98,79 @@ def load_findings(
         by_kind["reading"], columns=[*_OF_TEXT, "roles", "answer", "invented"]
     ).astype({"seq": np.int64})
     listed = pd.DataFrame(by_kind["finding"], columns=[*_OF_TEXT[:-1], *kind.schema.columns])
-    listed = (
+    findings = (
         listed.astype({"seq": np.int64})
         .merge(texts[[*_KEY, "has_verdict"]], on=_KEY)
-        .assign(is_answer=False)
+        .drop_duplicates([*_KEY, *kind.schema.key])
     )
-    findings = kind.settle(listed, knowledge).drop_duplicates([*_KEY, *kind.schema.key])
-    having = pd.MultiIndex.from_frame(findings.loc[~findings["is_answer"], _KEY])
+    findings["is_answer"] = False if kind.answers is None else kind.answers(findings)
+    if kind.settle is not None:
+        findings["status"] = kind.settle(findings)
+    having = pd.MultiIndex.from_frame(findings.loc[~findings["is_answer"].astype(bool), _KEY])
     answer = np.where(pd.MultiIndex.from_frame(texts[_KEY]).isin(having), "yes", "no")
     return texts.assign(
         answer=np.where(texts["answer"].isna(), "", answer), p=np.nan, passage=""
     ), findings
 
 
-def _settle(points: pd.DataFrame, _knowledge: object) -> pd.DataFrame:
-    status = [
+RELATIONS: Final = ("activates", "represses", "regulates", "binds", "acts with")
+_SYMMETRIC = ("binds", "acts with")
+
+
+def _answers_question(claims: pd.DataFrame) -> pd.Series[bool]:
+    """Return whether each claim only says that the perturbation acts on the target gene of its row,
+    or with it."""
+    subject, target, pert, gene = (
+        claims[name].str.casefold() for name in ("subject", "object", "pert", "gene")
+    )
+    is_symmetric = claims["relation"].isin(_SYMMETRIC)
+    is_reversed: pd.Series[bool] = is_symmetric & (subject == gene) & (target == pert)
+    return is_reversed | ((subject == pert) & (target == gene))
+
+
+CLAIMS = FindingKind(
+    Schema(
+        Rubric(
+            "claims",
+            "Does the brief claim something about two genes, apart from the effect that is asked"
+            " about?",
+        ),
+        listed="claims",
+        of="text",
+        role=(
+            "You read a text that a language model wrote about two genes, and list what it claims"
+            " about genes: which gene does what to which other gene."
+        ),
+        request="List every claim that the text makes about two genes.",
+        fields=(
+            Field("subject", "the gene that acts, spelled as in the text.", "word"),
+            Field(
+                "relation",
+                '"regulates" leaves the direction open; "binds" is a physical interaction; "acts'
+                ' with" is a shared pathway or process.',
+                "choice",
+                RELATIONS,
+            ),
+            Field("object", "the gene that is acted on, spelled as in the text.", "word"),
+            Field("quote", "the sentence that makes the claim, copied word for word."),
+        ),
+        key=("subject", "relation", "object"),
+        note=(
+            'A loss turns the relation around: "knockdown of X lowers Y" claims that X activates Y.'
+            " What is asked, denied or doubted is no claim. If the text claims nothing, the list is"
+            " empty."
+        ),
+    ),
+    texts="texts",
+    answers=_answers_question,
+)
+
+
+def _settle_points(points: pd.DataFrame) -> list[str]:
+    return [
         "answered" if answer else "unclear" if "answer" in invented else "ignored"
         for answer, invented in zip(points["answer"], points["invented"], strict=True)
     ]
-    return points.assign(status=status, pack="", entry="")
 
 
 CLASH = FindingKind(
@@ -183,7 +213,7 @@ CLASH = FindingKind(
     ),
     texts="debates",
     statuses=("answered", "ignored", "unclear"),
-    settle=_settle,
+    settle=_settle_points,
     counted={
         "judged": lambda points: points["has_verdict"].eq(True),
         "decisive": lambda points: points["verdict"] != "",

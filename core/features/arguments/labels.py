@@ -88,8 +88,9 @@ def takes_labels(rubric: Rubric, of_run: Sequence[Run]) -> bool:
 
     of_run: the readings of the run.
     """
-    is_by_model = rubric.unit == "claim" or not rubric.is_answered_by_rule
-    return is_by_model or any(readings.rubric_of(each).sha256 == rubric.sha256 for each in of_run)
+    return not rubric.is_answered_by_rule or any(
+        readings.rubric_of(each).sha256 == rubric.sha256 for each in of_run
+    )
 
 
 def give_labels(workspace: Workspace, rubric: Rubric, run: str, given: Sequence[TextLabel]) -> None:
@@ -283,11 +284,9 @@ def draw(strata: Sequence[str], size: int, rng: np.random.Generator) -> Drawn:
         )
     drawn = _equal_shares(counts, min(len(names), size))
     order = rng.permutation(len(names))
-    place_in_stratum = np.empty(len(names), dtype=np.int64)
-    for each in range(len(known)):
-        members = order[stratum[order] == each]
-        place_in_stratum[members] = np.arange(len(members))
-    places = order[place_in_stratum[order] < drawn[stratum[order]]]
+    in_order = stratum[order]
+    place_in_stratum = pd.Series(in_order).groupby(in_order).cumcount().to_numpy()
+    places = order[place_in_stratum < drawn[in_order]]
     return Drawn(places, (drawn / counts)[stratum[places]])
 
 

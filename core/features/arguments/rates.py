@@ -200,11 +200,10 @@ def load_rates(
     """Return the rates of an answer in a run, by default the rubric's first; None if it has no text
     to answer for.
 
-    readings: `store.rubrics.readings` by the judge, "rule" or the id of a reading. The judge of a
-    claim is the reading that lists it. Raise InputError for an answer that the rubric lacks.
+    readings: `rubric_tables.readings` by the judge, "rule" or the id of a reading. Raise InputError
+    for an answer that the rubric lacks.
     """
     run, answer = runs.find(db, run_name), rubric.answer_or_first(answer)
-    judge = run.id if rubric.unit == "claim" else judge
     judge_name = (
         runs.find(db, judge).name
         if judge != RULE

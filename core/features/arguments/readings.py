@@ -14,7 +14,7 @@ from core.base.feature import find_named
 from core.base.fields.setting import setting
 from core.base.fields.toml_table import read_toml
 from core.features.arguments import rubric_tables
-from core.features.arguments.findings import kind_of, kinds
+from core.features.arguments.findings import kind_of, kinds, load_findings
 from core.features.arguments.methods.judge_rubric import JudgeRubric, reading_options
 from core.features.arguments.methods.read_findings import ReadFindings
 from core.features.arguments.rubric import Rubric, answer_by_rule, rubrics_of_rules
@@ -239,27 +239,21 @@ def answers(
     """Return the answers to a rubric about the texts of a run, and their source: "rule", or the id
     of the reading.
 
-    The columns are those of `store.rubrics.readings`. run: of a rubric about claims the reading
-    that lists them. judge: None is the rule if the rubric has one, else the model. reading: the
-    name or id of a reading, by default the newest that is finished. Raise InputError for a rubric
-    without a rule if one is asked for and for a reading of something else, NotFound if no reading
-    is finished.
+    The columns are those of `rubric_tables.readings`. judge: None is the rule if the rubric has
+    one, else the model. reading: the name or id of a reading, by default the newest that is
+    finished. Raise InputError for a rubric without a rule if one is asked for and for a reading of
+    something else, NotFound if no reading is finished.
     """
     with workspace.store.read() as db:
         found = run if isinstance(run, Run) else runs.find(db, run)
-    if rubric.unit != "claim":
-        runs.refuse_reading(found)
+    runs.refuse_reading(found)
     if judge == RULE or (judge is None and reading is None and rubric.is_answered_by_rule):
         return answer_by_rule_of(workspace, rubric, found), RULE
     with workspace.store.read() as db:
         chosen = find_reading(workspace, db, rubric, found, reading)
         if (kind := kind_of(rubric)) is None:
             return rubric_tables.readings(db, chosen.id), chosen.id
-    from core.features.arguments.findings import load_findings
-
-    knowledge = kind.knowledge_of(workspace, found.dataset)
-    with workspace.store.read() as db:
-        return load_findings(db, kind, chosen.id, knowledge)[0], chosen.id
+        return load_findings(db, kind, chosen.id)[0], chosen.id
 
 
 def answer_by_rule_of(workspace: Workspace, rubric: Rubric, run: Run) -> pd.DataFrame:

@@ -69,7 +69,6 @@ class Rubric:
                 "speech": "each brief, rebuttal and verdict",
                 "verdict": "each verdict",
                 "row": "each whole row",
-                "claim": "each claim of a reading of claims",
             },
         ),
     ] = "brief"

@@ -37,7 +37,6 @@ KINDS: Mapping[Unit, tuple[str, ...]] = {
     "speech": ("brief", "rebuttal", "verdict"),
     "verdict": ("verdict",),
     "row": TEXT_KINDS,
-    "claim": ("finding",),
 }  # of events, by unit
 _ROLES_IN_ORDER = (
     "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"

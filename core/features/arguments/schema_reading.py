@@ -30,8 +30,8 @@ class SchemaReading:
     n: texts (or debates) that were read; unread: those of which the model's answer could not be;
     judged: debates whose judge gives reasons. n_findings: without `answers`, which only answer the
     question of their own row. quotes, invented: quotations that stand in the text, and that do not.
-    replies: whether the sides of a debate reply to each other. packs: that check findings. roles:
-    the rubric's answers by role. counts: by role (or side). worth: where rows have labels.
+    replies: whether the sides of a debate reply to each other. roles: the rubric's answers by role.
+    counts: by role (or side). worth: where rows have labels.
     """
 
     kind: FindingKind = field(metadata=HIDDEN)
@@ -49,7 +49,6 @@ class SchemaReading:
     quotes: int
     invented: int
     replies: bool
-    packs: tuple[Mapping[str, str], ...]
     roles: Mapping[str, Any]
     counts: tuple[Mapping[str, Any], ...]
     worth: RubricWorth | None
@@ -63,24 +62,21 @@ class SchemaReading:
 
     @property
     def scope(self) -> str:
-        """What was read, and by what findings are checked."""
-        packs = " and ".join(pack["pack"] for pack in self.packs)
-        missing = "no pack: import one of regulation, signalling, a network or pathways"
-        return f"{self.n:,} {self.kind.texts}" + (
-            f", checked by {packs or missing}" if self.kind.checks else ""
-        )
+        """What was read."""
+        return f"{self.n:,} {self.kind.texts}"
 
     @property
     def sentence(self) -> str:
         """How many findings there are, and what became of them."""
-        statuses = ", ".join(f"{n:,} {status}" for status, n in self.statuses.items())
         listed = f"{self.n_findings:,} {self.kind.schema.listed} in {self.n:,} {self.kind.texts}"
-        return f"{self.run}: {self.model} finds {listed}: {statuses}."
+        statuses = ", ".join(f"{n:,} {status}" for status, n in self.statuses.items())
+        return f"{self.run}: {self.model} finds {listed}{f': {statuses}' if statuses else ''}."
 
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to know before trusting it."""
         given, silent = self.quotes + self.invented, self.n - self.judged
+        is_debate = self.kind.schema.of == "debate"
         told = {
             f"{self.unread:,} more {self.kind.texts} could not be read.": self.unread,
             f"{self.invented:,} of {given:,} quotations are not in the text; they do not count.": (
@@ -88,15 +84,14 @@ class SchemaReading:
             ),
             f"All {given:,} quotations are in the text word for word.": given and not self.invented,
             f"{self.answers:,} more only answer the question of their own row.": self.answers,
-            "A pair that no pack lists is not evidence against a claim.": self.kind.checks,
-            "The sides wrote without seeing each other: an answer only happens to match.": not (
-                self.kind.checks or self.replies
+            "The sides wrote without seeing each other: an answer only happens to match.": (
+                is_debate and not self.replies
             ),
             f"In {silent:,} the judge gives no reason, so what decided is unknown.": (
-                silent and not self.kind.checks
+                is_debate and silent
             ),
             "How often the reader is wrong, `rubric rate` says once people have labelled texts.": (
-                self.kind.schema.of == "text"
+                not is_debate
             ),
         }
         return tuple(text for text, holds in told.items() if holds)
@@ -112,8 +107,8 @@ class SchemaReading:
         return (counts, *(self.worth.tables() if self.worth else ()), *([listed] if first else []))
 
     def figure(self) -> Figure | None:
-        """Return the shares of the statuses by role."""
-        rows = [row for row in self.counts if row["findings"]]
+        """Return the shares of the statuses by role, if there are any."""
+        rows = [row for row in self.counts if row["findings"] and self.statuses]
         shares = [
             {"role": row["role"], **{status: row[_key(status)] for status in self.statuses}}
             for row in rows
@@ -137,19 +132,17 @@ def reading_of_run(
     """Return the findings in a run's texts by a finished reading (name or id), by default the
     newest.
 
-    Raise what `load_knowledge` and `readings.find_reading` do.
+    Raise what `readings.find_reading` does.
     """
     with workspace.store.read() as db:
         found = runs.find_predicting(db, run)
         chosen = readings.find_reading(workspace, db, kind.schema.rubric, found, reading)
-    knowledge = kind.knowledge_of(workspace, found.dataset)
-    with workspace.store.read() as db:
-        return count(db, kind, found, chosen, knowledge)
+        return count(db, kind, found, chosen)
 
 
-def count(db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: Any) -> SchemaReading:
+def count(db: Cursor, kind: FindingKind, run: Run, reading: Run) -> SchemaReading:
     """Return the findings of a reading counted by role and outcome, with their worth."""
-    asked, findings = load_findings(db, kind, reading.id, knowledge)
+    asked, findings = load_findings(db, kind, reading.id)
     texts = asked[asked["answer"] != ""]
     others = findings[~findings["is_answer"]]
     return SchemaReading(
@@ -168,10 +161,6 @@ def count(db: Cursor, kind: FindingKind, run: Run, reading: Run, knowledge: Any)
         quotes=int((findings[kind.schema.names("quote")] != "").sum().sum()),
         invented=int(asked["invented"].sum()),
         replies="rebuttal" in traces.text_counts(db, run.id),
-        packs=tuple(
-            {"pack": name, "kind": of}
-            for name, of in (knowledge.knowledge.kinds if kind.checks else {}).items()
-        ),
         roles=count_answers(kind.schema.rubric, asked),
         counts=tuple(count_by_role(kind, texts, findings)),
         worth=_worth(db, kind, run, texts, others),

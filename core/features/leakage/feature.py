@@ -13,6 +13,5 @@ FEATURE = Feature(
             "core.features.leakage.commands:app", "Audit debates and leakage.", "Judge"
         ),
     },
-    report_parts=("core.features.leakage.plots.gene_row_counts:PART",),
     concerns=("core.features.leakage.audit:find_leaks",),
 )

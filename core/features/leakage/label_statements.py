@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
-from math import comb
+
+from scipy.stats import binom
 
 from core.base.texts import list_some
 from core.base.types import Label
@@ -140,7 +141,7 @@ def _find_stated(stated: list[tuple[_Mention, Label]]) -> Iterator[str]:
         )
         # the probability of at least this many right statements if each is right with probability
         # 1/2
-        chance = sum(comb(len(stated), k) for k in range(n, len(stated) + 1)) / 2 ** len(stated)
+        chance = binom.sf(n - 1, len(stated), 0.5)
         if n >= STATED_RIGHT * len(stated) and chance <= LEAST_CHANCE:
             counted = f"{n:,} of {len(stated):,} directions beside named rows are correct"
             yield f"states labels {way}: {counted}: {list_some(rows, SHOWN)}"

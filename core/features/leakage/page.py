@@ -6,26 +6,22 @@ import streamlit as st
 
 from core.features.leakage import audit as audits
 from core.features.leakage.audit import LeakageAudit
-from core.features.leakage.plots import gene_row_counts
 from core.ui.loaders.cache import cache_by
-from core.ui.loaders.records import all_datasets, dataset_rows
+from core.ui.loaders.records import all_datasets
 from core.ui.results import show_result
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext
-from core.ui.widgets import show_captioned, show_empty
+from core.ui.widgets import show_empty
 
 
 def show(context: PageContext) -> None:
-    """Show the leakage audit of the chosen dataset, and what the number of a gene's rows
-    reveals."""
+    """Show the leakage audit of the chosen dataset."""
     if context.dataset is None:
         show_empty("There is no dataset yet.")
         return
     with st.spinner("Checking splits, spaces and runs for leaks …"):
-        rows, audit = dataset_rows(context.dataset.id), _audit(context.dataset.id)
+        audit = _audit(context.dataset.id)
     show_result(audit, context.dataset.name, "leakage")
-    if rows["label"].notna().any():
-        show_captioned(gene_row_counts.of_dataset(context.dataset.name, rows), "gene-counts")
 
 
 @cache_by("datasets", "spaces", "runs", entries=4)

@@ -240,28 +240,15 @@ def _predict_held_out(
 
 
 def _ridge(columns: Floats, target: Floats) -> Floats:
-    """Return leave-one-out predictions by ridge regression with the best penalty."""
-    n_units, n_columns = columns.shape
-    if n_columns < n_units:
-        values, turned = np.linalg.eigh(columns.T @ columns)
-        kept = values > 1e-11 * values.max()
-        basis = columns @ turned[:, kept] / np.sqrt(values[kept])
-    else:
-        values, basis = np.linalg.eigh(columns @ columns.T)
-        kept = values > 1e-11 * values.max()
-        basis = basis[:, kept]
-    values, centred = values[kept], target - target.mean()
-    parts, scale = basis.T @ centred, values.sum() / n_units
-    spans_all = basis.shape[1] >= n_units - 1  # what is left outside then is rounding
-    outside = np.zeros(n_units) if spans_all else centred - basis @ parts
-    room = 0.0 if spans_all else np.maximum(1 - 1 / n_units - (basis**2).sum(axis=1), 0.0)
-    left_out = []
-    for penalty in _PENALTIES:
-        gap = penalty * scale / (values + penalty * scale)  # 1 less what is shrunk
-        left_out.append(
-            (outside + basis @ (gap * parts)) / np.maximum(room + basis**2 @ gap, 1e-12)
-        )
-    return np.asarray(centred - min(left_out, key=lambda errors: float(errors @ errors)))
+    """Return leave-one-out predictions, less the mean target, by ridge regression with the best
+    penalty."""
+    from sklearn.linear_model import RidgeCV  # as above
+
+    penalties = np.array(_PENALTIES) * (columns**2).sum() / len(target)
+    # only with a named score are the predictions kept, and not their errors
+    ridge = RidgeCV(penalties, scoring="neg_mean_squared_error", store_cv_results=True)
+    best = ridge.fit(columns, target).alpha_ == penalties
+    return np.asarray(ridge.cv_results_[:, best].ravel() - target.mean())
 
 
 def _mean_of_others(values: Floats, groups: Floats) -> Floats:
@@ -516,14 +503,13 @@ class _Rates:
 def _explained(values: Floats, first: Floats, second: Floats) -> float:
     """Return the share of the values' variance explained by both rates and their product, among
     rows with both rates."""
+    from sklearn.linear_model import LinearRegression  # as above
+
     both = (first >= 0) & (second >= 0)
-    values, first, second = values[both], first[both], second[both]
-    total = float(((values - values.mean()) ** 2).sum()) if len(values) else 0.0
-    if total <= 0:
+    if not both.any() or np.ptp(values[both]) <= 0:
         return 0.0
-    known = np.column_stack([np.ones(len(values)), first, second, first * second])
-    left = values - known @ np.linalg.lstsq(known, values, rcond=None)[0]
-    return 1 - float((left**2).sum()) / total
+    rates = np.column_stack([first, second, first * second])[both]
+    return float(LinearRegression().fit(rates, values[both]).score(rates, values[both]))
 
 
 def _auroc(positive: Bools, values: Floats, cells: Codes) -> float:
@@ -544,14 +530,13 @@ def place_scores(rows: LabelledRows) -> dict[str, Floats]:
     n, hits = len(rows), rows.positive.astype(np.float64)
     if n < 2 * LAGS:
         return {}
-    total = np.concatenate(([0.0], np.cumsum(hits)))
     scores = {}
     for near in _NEAR:
-        low = np.maximum(np.arange(n) - near, 0)
-        high = np.minimum(np.arange(n) + near + 1, n)
-        scores[f"the labels of {near} rows before and after"] = (
-            total[high] - total[low] - hits
-        ) / (high - low - 1)
+        window = np.ones(2 * near + 1)
+        beside, rows_beside = (
+            np.convolve(each, window, "same") - each for each in (hits, np.ones(n))
+        )
+        scores[f"the labels of {near} rows before and after"] = beside / rows_beside
     centred = hits - hits.mean()
     alike = [float(centred[lag:] @ centred[:-lag]) for lag in range(2, LAGS + 1)]
     lag = 2 + int(np.argmax(alike))

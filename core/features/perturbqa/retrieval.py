@@ -49,21 +49,19 @@ class Retrieved(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A labelled row and the nodes of its two symbols."""
+    """A labelled row and the nodes of its two symbols, by their roles in preferences."""
 
     row: Pair
-    pert: str
-    gene: str
+    nodes: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledPairs:
-    """The rows of a label view by the nodes of a graph; built once for all rows with the same
+    """The rows of a label view, by role and node of a graph; built once for all rows with the same
     view."""
 
     graph: KnowledgeGraph
-    by_pert: Mapping[str, Sequence[_Place]]
-    by_gene: Mapping[str, Sequence[_Place]]
+    rows_by: Mapping[str, Mapping[str, Sequence[_Place]]]
 
     def retrieve(
         self, pair: Pair, budgets: Mapping[Budget, int], seed: int
@@ -90,57 +88,43 @@ class LabelledPairs:
     def _candidates(self, pair: Pair) -> Iterator[tuple[Preference, list[Pair]]]:
         """Yield the rows that fit each preference, in order of preference, and none that came
         before."""
-        pert, gene = self.graph.node(pair.pert), self.graph.node(pair.gene)
-        close_perts, close_genes = self.graph.close_to(pert), self.graph.close_to(gene)
-        same_pert, same_gene = self.by_pert.get(pert, ()), self.by_gene.get(gene, ())
-        close_pert = [place for node in sorted(close_perts) for place in self.by_pert.get(node, ())]
-        close_gene = [place for node in sorted(close_genes) for place in self.by_gene.get(node, ())]
-        near_perts, near_genes = close_perts | {pert}, close_genes | {gene}
-        yield (
-            "same perturbation, close gene",
-            [place.row for place in same_pert if place.gene in close_genes],
-        )
-        yield (
-            "same gene, close perturbation",
-            [place.row for place in same_gene if place.pert in close_perts],
-        )
-        yield (
-            "close perturbation, close gene",
-            [place.row for place in close_pert if place.gene in close_genes],
-        )
-        yield (
-            "same perturbation, any gene",
-            [place.row for place in same_pert if place.gene not in near_genes],
-        )
-        yield (
-            "same gene, any perturbation",
-            [place.row for place in same_gene if place.pert not in near_perts],
-        )
-        yield (
-            "close perturbation, any gene",
-            [place.row for place in close_pert if place.gene not in near_genes],
-        )
-        yield (
-            "close gene, any perturbation",
-            [place.row for place in close_gene if place.pert not in near_perts],
-        )
+        own = _nodes(self.graph, pair)
+        close = {role: self.graph.close_to(node) for role, node in own.items()}
+        for preference in BUDGET_OF:
+            (how, role), (how_other, other) = (part.split() for part in preference.split(", "))
+            nodes = [own[role]] if how == "same" else sorted(close[role])
+            near = close[other] | {own[other]}
+            places = (place for node in nodes for place in self.rows_by[role].get(node, ()))
+            yield (
+                preference,
+                [
+                    place.row
+                    for place in places
+                    if (
+                        place.nodes[other] in close[other]
+                        if how_other == "close"
+                        else place.nodes[other] not in near
+                    )
+                ],
+            )
+
+
+def _nodes(graph: KnowledgeGraph, pair: Pair) -> dict[str, str]:
+    return {"perturbation": graph.node(pair.pert), "gene": graph.node(pair.gene)}
 
 
 def index_pairs(view: LabelView, graph: KnowledgeGraph, *, directed: bool = False) -> LabelledPairs:
     """Return the rows of a view by the nodes of a graph; directed: only those that went up or
     down."""
-    by_pert: dict[str, list[_Place]] = defaultdict(list)
-    by_gene: dict[str, list[_Place]] = defaultdict(list)
-    nodes = {
-        symbol: graph.node(symbol)
-        for symbol in {symbol for row in view.rows for symbol in (row.pert, row.gene)}
+    rows_by: dict[str, dict[str, list[_Place]]] = {
+        role: defaultdict(list) for role in ("perturbation", "gene")
     }
     for row in view.rows:
         if not directed or row.label in (Label.UP, Label.DOWN):
-            place = _Place(row, nodes[row.pert], nodes[row.gene])
-            by_pert[place.pert].append(place)
-            by_gene[place.gene].append(place)
-    return LabelledPairs(graph, by_pert, by_gene)
+            place = _Place(row, _nodes(graph, row))
+            for role, node in place.nodes.items():
+                rows_by[role][node].append(place)
+    return LabelledPairs(graph, rows_by)
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,13 +138,6 @@ RULES = (
         "Does the brief conclude for the side it was given?",
         lambda text: yes_if(concludes_for_own_side(text)),
     ),
-    # A model that lists claims says yes to each; people say which are right.
-    Rule(
-        "right_claim",
-        "Does the quoted sentence make this claim about the two genes?",
-        lambda _: "yes",
-        unit="claim",
-    ),
     Rule(
         "role_collapse",
         "Did a role of this row not argue for the side it was given?",

@@ -278,9 +278,8 @@ def _is_stated(text: RuleText, side: _Statement) -> bool:
     return any(_states(sentence, side) for sentence in lines.split("\n"))
 
 
-# What is asked about. A speech is a brief, a rebuttal or a verdict; a claim is an entry in a
-# reading of claims and belongs to that reading.
-Unit = Literal["brief", "speech", "verdict", "row", "claim"]
+# What is asked about. A speech is a brief, a rebuttal or a verdict.
+Unit = Literal["brief", "speech", "verdict", "row"]
 YES_NO = ("yes", "no")
 
 

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -80,10 +79,8 @@ def test_invented_quotations_are_counted_and_none_is_shown(small_workspace: Work
     assert "4 of 10 quotations are not in the text" in shown
 
 
-def _settle(doubts: pd.DataFrame, _knowledge: object) -> pd.DataFrame:
-    return doubts.assign(
-        status=np.where(doubts["reason"] == "", "bare", "reasoned"), pack="", entry=""
-    )
+def _settle(doubts: pd.DataFrame) -> list[str]:
+    return ["bare" if reason == "" else "reasoned" for reason in doubts["reason"]]
 
 
 DOUBTS = FindingKind(

@@ -18,7 +18,7 @@ from core.features.arguments.prediction_powered import (
     sensitivity,
     specificity,
 )
-from core.stats.intervals import wilson_interval
+from core.stats.intervals import Z95, wilson_limits
 from tests.stats.judged_texts import Setting, expected_raw_error, simulate_rates, simulated_texts
 from tests.strength import examples
 
@@ -72,11 +72,10 @@ def test_labels_of_independent_texts_have_wilsons_interval(n_yes: int, scale: in
     """Without a judge that tells texts apart: as many texts as there are labels and two pseudo-labels, Student's t for 59."""
     n = 60
     texts = alone([0.0] * n, [1.0] * n_yes + [0.0] * (n - n_yes), [float(scale)] * n)
-    found, plain = labels_only_rate(texts), wilson_interval(n_yes, n)
+    found, plain = labels_only_rate(texts), wilson_limits(n_yes / n, n, Z95)
     assert found.effective_n <= n + 2 + 1e-9
-    assert found.interval.estimate == pytest.approx(plain.estimate)
-    assert found.interval.low == pytest.approx(plain.low, abs=0.01)
-    assert found.interval.high == pytest.approx(plain.high, abs=0.01)
+    assert found.interval.estimate == pytest.approx(n_yes / n)
+    assert (found.interval.low, found.interval.high) == pytest.approx(plain, abs=0.01)
     assert found.interval.low < found.interval.high
     assert corrected_rate(texts).power == 0  # a judge that says the same of all says nothing
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from core.base.types import Flag, RowResult
-from core.features.arguments.claims import CLAIMS
-from core.features.arguments.findings import CLASH
+from core.features.arguments.findings import CLAIMS, CLASH
 from core.features.arguments.methods.read_findings import METHOD
 from core.features.arguments.schema import (
     Findings,

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from core.features.arguments import readings
-from core.features.arguments.claims import CLAIMS
-from core.features.arguments.findings import CLASH
+from core.features.arguments.findings import CLAIMS, CLASH
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.features.predicting.page import launchable_methods
@@ -17,7 +16,6 @@ from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests.fakes.scripted import serving
 from tests.features.arguments.reading import RUBRIC
-from tests.features.arguments.test_claims import import_regulation
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of, the_run
@@ -104,7 +102,6 @@ def test_worth_compares_rows_with_and_without(small_workspace: Workspace, visit:
 def test_claims_are_shown_once_a_model_has_read_them(
     small_workspace: Workspace, visit: Visit
 ) -> None:
-    import_regulation(small_workspace)
     app = visit(small_workspace, "arguments", run="debate", tab="Findings")
     assert not app.exception
     assert "No model has read the texts of this run yet" in text_of(app)
@@ -120,10 +117,6 @@ def test_claims_are_shown_once_a_model_has_read_them(
     assert "scripted finds 7 claims" in text_of(app)
     [*_, claims] = [each.value for each in app.dataframe if "quote" in each.value]
     assert len(claims) == 7
-    assert set(claims["pack entry"]) == {"collectri: Pa activates Ga"}
-    app = visit(small_workspace, "arguments", run="debate", tab="Label", rubric="right_claim")
-    assert not app.exception
-    assert "Listed by claims of debate by scripted" in text_of(app)
 
 
 @pytest.mark.soak

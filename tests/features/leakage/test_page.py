@@ -9,9 +9,11 @@ from core.features.arguments.findings import CLASH
 from core.features.arguments.readings import ReadingSettings
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
+from core.features.reading.overview import concerns
 from core.runs.workspace import Workspace
 from tests import cases, worlds
 from tests.fakes.scripted import serving
+from tests.features.perturbqa.test_tab import AtOnce
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 
@@ -30,7 +32,10 @@ def leaking(small_workspace: Workspace) -> Workspace:
 
 
 @pytest.mark.soak
-def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspace) -> None:
+def test_a_finding_stands_on_overview_and_on_data(
+    visit: Visit, leaking: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(concerns, "background", AtOnce)
     overview = visit(leaking, "overview")
     text = text_of(overview)
     assert "train and test" in text

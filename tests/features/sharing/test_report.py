@@ -191,7 +191,7 @@ def test_a_run_without_labels_has_sentences_instead_of_empty_axes(little_demo: W
     drawn = {
         kind for kind, figures in sections.items() for _, one in figures if one.chart is not None
     }
-    assert drawn == {"labels", "gene_rows", "brief_lengths"}  # of the dataset, and of what was said
+    assert drawn == {"labels", "brief_lengths"}  # of the dataset, and of what was said
     assert all(
         "o labels here" in figures[0][1].sentence
         for kind, figures in sections.items()

@@ -132,15 +132,6 @@ def show_label(context: PageContext, run: Run) -> None:
     if rubric is None:
         show_empty("No rubric takes labels yet: add one without a pattern in the tab Rubrics.")
         return
-    if rubric.unit == "claim":
-        finished = choices.finished_readings(run, kinds()["claims"].schema.rubric)
-        if not finished:
-            show_empty(
-                "No model has read this run's claims yet: the tab Findings starts a reading."
-            )
-            return
-        run = finished[0]
-        st.caption(as_text(f"Listed by {run.name}"))
     own, is_signed_in = context.workspace.settings.author, context.workspace.person is not None
     typed = person_place.text_input(
         "Reader", own, key="name-reader", max_chars=120, disabled=is_signed_in
