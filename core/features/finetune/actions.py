@@ -55,21 +55,16 @@ class FinetuneRequest:
     dataset: DatasetName = None
     base: Annotated[
         str | None,
-        setting(
-            f"A model below 10B: a folder, or a name such as {BASE}, the default.", title="Model"
-        ),
+        setting(f"A model below 10B: a folder, or a name such as {BASE}, the default."),
     ] = None
     options: Annotated[
         Mapping[str, object],
-        setting(
-            "A setting, such as rank=16.", option="--set", metavar="KEY=VALUE", where="command"
-        ),
+        setting("A setting, such as rank=16.", option="--set", metavar="KEY=VALUE"),
     ] = field(default_factory=dict)
     out: Annotated[
         Path | None,
         setting(
             "The folder of the merged model; by default one in the workspace.",
-            where="command",
             changes_result=False,
         ),
     ] = None
