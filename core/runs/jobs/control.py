@@ -98,7 +98,7 @@ class JobKind:
     """A kind of job. What is here suits a command that `jobs.start` began; a kind replaces what
     differs.
 
-    name: one word, the folder below data/jobs. title: for people. page, tab: what shows it, "" nothing.
+    name: one word, the folder below data/jobs. title: for people. page, tab: of the app.
     verbs: what `jobs` can do to one, beside listing it.
     """
 
