@@ -184,6 +184,9 @@ def _fit_and_predict(
 ) -> Floats:
     """Return the probabilities of the rows inside a cell, learned from the visible rows; base rates
     if there are too few."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     p: Floats = np.full(int(inside.sum()), positive[seen].mean() if seen.any() else 0.5)
     known, wanted = seen & covered, inside & covered
     if (
@@ -193,13 +196,11 @@ def _fit_and_predict(
         or not wanted.any()
     ):
         return p
-    mean, spread = features[known].mean(axis=0), features[known].std(axis=0) + 1e-9
-    fitted = model()
     with warnings.catch_warnings():
         # a fit that stops early warns; the number of steps is a setting
         warnings.simplefilter("ignore")
-        fitted.fit((features[known] - mean) / spread, positive[known])
-        p[covered[inside]] = fitted.predict_proba((features[wanted] - mean) / spread)[:, 1]
+        fitted = make_pipeline(StandardScaler(), model()).fit(features[known], positive[known])
+    p[covered[inside]] = fitted.predict_proba(features[wanted])[:, 1]
     return p
 
 
