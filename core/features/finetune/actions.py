@@ -171,19 +171,12 @@ def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
     """Return the fine-tune of a key; without a key, the latest unfinished one, else the latest.
     Raise NotFound."""
     known = list_all(workspace)
-    if key is not None:
-        found = next((folder for folder in known if folder.key == key), None)
-    else:
-        found = next(
-            (folder for folder in known if folder.status().state != "done"),
-            known[0] if known else None,
-        )
-    if found is None:
+    chosen = [folder for folder in known if key in (None, folder.key)]
+    if not chosen:
         keys = ", ".join(folder.key for folder in known) or "none"
-        raise NotFound(
-            f"fine-tune{f' {key}' if key else ''}: not in this workspace, which has {keys}"
-        )
-    return found
+        raise NotFound(f"fine-tune {key or ''}: not in this workspace, which has {keys}")
+    unfinished = (folder for folder in chosen if folder.status().state != "done")
+    return next(unfinished, chosen[0])
 
 
 def result_of(folder: FinetuneFolder) -> dict[str, Any]:
