@@ -3,23 +3,15 @@
 import streamlit as st
 
 from core.features.predicting.page import show_form, show_runs
-from core.ui import run_browser, shell, widgets
+from core.ui import run_browser, shell
 
 context = shell.open_page(__file__)
 st.markdown("## Run")
 if context.dataset is None:
     run_browser.show_no_run(context)
     st.stop()
-dataset = context.dataset
-
-
-def show_both() -> None:
-    """Show the runs that were started here above the form that starts one."""
-    runs_above = st.container()
-    st.markdown("### Start a run")
-    show_form(context, dataset)
-    with runs_above:
-        show_runs(context)
-
-
-widgets.show_tabs("tab", {"Runs": show_both, **shell.tabs_of("run", context)})
+runs_above = st.container()
+st.markdown("### Start a run")
+show_form(context, context.dataset)
+with runs_above:
+    show_runs(context)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import pytest
 
 from core.features.demo import actions as demo
-from core.features.demo import debate as demo_debate
 from core.features.demo import world as demo_world
 from core.features.demo.actions import make_demo
 from core.features.demo.world import SplitSize
@@ -30,9 +29,6 @@ def at_a_sixth() -> Iterator[None]:
             "SIZES",
             (SplitSize("train", 54, 260, 560, LABELLED_ROWS), SplitSize("test", 16, 110, 130, 300)),
         )
-        patch.setattr(demo_world, "PERTS_AMONG_TARGETS", 12)
-        patch.setattr(demo_debate, "COLLAPSE", {"de": (93, 15, 15), "dir": (133, 25, 2)})
-        patch.setattr(demo_debate, "N_UNREADABLE", {"de": 5, "dir": 3})
         yield
 
 

@@ -35,18 +35,16 @@ class Button:
     links: Sequence[Callable[[], object]] = ()
 
 
-def watch_job(
-    workspace: Workspace, kind: str, key: str, details: Callable[[], object] | None = None
-) -> None:
-    """Show the job of a kind and key with its details, refreshed while it is live, then rerun the
-    page; nothing without it."""
+def watch_job(workspace: Workspace, kind: str, key: str) -> None:
+    """Show the job of a kind and key, refreshed while it is live, then rerun the page; nothing
+    without it."""
 
     def look() -> Job | None:
         return control.find(workspace, kind, key)
 
     def draw() -> None:
         if (job := look()) is not None:
-            show_job(workspace, job, details)
+            show_job(workspace, job)
 
     draw_until_ready(draw, lambda: (job := look()) is None or not job.is_live)
 

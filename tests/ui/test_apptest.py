@@ -172,7 +172,7 @@ def test_a_page_alone_shows_nothing_and_opens_nothing(
 @pytest.mark.parametrize("page", PAGES)
 def test_an_empty_workspace_says_what_to_do(visit: Visit, workspace: Workspace, page: str) -> None:
     text = text_of(visit(workspace, page))
-    assert re.search("Make the simulated demo" if page == "data" else "Data|Import one", text)
+    assert re.search("Fetch and import" if page == "data" else "Data|Import one", text)
 
 
 @pytest.mark.soak

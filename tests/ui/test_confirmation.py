@@ -158,13 +158,6 @@ def test_a_space_leads_to_its_neighbours_without_what_neighbours_shows_anyway(
 
 
 @pytest.mark.soak
-def test_the_demo_leads_to_its_rows(visit: Visit, small_workspace: Workspace) -> None:
-    app = press(visit(small_workspace, "data"), "Make the simulated demo")
-    sentence, links = confirmation_of(app)
-    assert (sentence.startswith("Made the simulated demo: "), links) == (True, ["Open rows"])
-
-
-@pytest.mark.soak
 def test_a_fetch_leads_to_what_it_brought(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,6 @@ from core.features.experiments.kinds.file import (
     parse_experiment,
 )
 from core.features.experiments.ledger_table import DecisionRule
-from core.features.finetune.actions import FinetuneRequest
 from core.features.fuse.page import fusion_controls
 from core.features.neighbours.spaces import (
     CoresponseSettings,
@@ -138,7 +137,6 @@ FORMS: Mapping[type, Sequence[Form]] = {
     TrainingOptions: [Form("targets", {"tab": "Training"}, "", (), ("models",), prepare=train)],
     RankingEvaluationRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
     RankingTableRequest: [Form("targets", {}, from_data=("ranking",), prepare=train_at_once)],
-    FinetuneRequest: [Form("run", {"tab": "Fine-tune"}, "finetune_", from_data=("base",))],
     Rubric: [Form("arguments", {"run": "debate"}, "note-rubric-", from_data=("roles", "stages"))],
     SampleRequest: [
         Form(

@@ -32,7 +32,6 @@ TABS = {
         ),
     ),
     "arguments": ("tab", ("Rubrics", "Label", "Worth", "Findings")),
-    "run": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Training")),
     "share": ("tab", ("Report", "Walk-throughs", "Package a run", "Check a file")),
     "experiments": ("tab", ("Start", "Results", "Ledger")),

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from core.base.hashes import sha256_of
 from core.base.types import Label, Pair, RowResult
 from core.embeddings.space import make_space
-from core.features.demo import debate as demo_debate
-from core.features.demo import world as demo_world
-from core.features.demo.world import World
+from core.features.demo.debate import Library, debate
+from core.features.demo.world import World, blinded_views, build_world, count_labels
 from core.features.importing.spaces import space_files
 from core.methods.fusion_settings import FusionSettings
 from core.runs import component_loader, launch
@@ -51,16 +50,15 @@ def make_demo(workspace: Workspace) -> list[Run]:
             db, Import(key[:12], key, DEMO, "demo", key[:8], None, len(demo.pairs), 0, author), ()
         )
         for run, batch in zip(demo.runs, batches, strict=True):
-            spec = {"method": run.method, "simulated": True, "split": run.split}
             write_run(
                 db,
                 batch,
                 id=sha256_of(f"{key} {run.name}")[:10],
                 dataset=key[:8],
                 name=run.name,
-                method=run.method,
+                method="debate",
                 origin="simulated",
-                spec=spec,
+                spec={"method": "debate", "simulated": True, "split": run.split},
                 note=run.note,
             )
         space_files.record_space(db, workspace.settings, space, "simulated", {}, key[:12])
@@ -77,49 +75,21 @@ def make_demo(workspace: Workspace) -> list[Run]:
 
 
 SAMPLE = 1_200  # labelled rows that the labelled runs are about
-ONE_IN = 4  # of these, how many the agent is about
 _RULE = "Simulated by rule, no language model: "
-_RUNS = (
-    (
-        "simulated debate",
-        "debate",
-        f"{_RULE}both sides argue from a dossier that saw no label of the row's symbols.",
-        "train",
-    ),
-    (
-        "simulated collapsed debate",
-        "debate",
-        f"{_RULE}the same rows; most advocates name an option instead.",
-        "train",
-    ),
-    (
-        "simulated debate test",
-        "debate",
-        f"{_RULE}the rules of the simulated debate on the unlabelled rows.",
-        "test",
-    ),
-    (
-        "simulated react",
-        "react",
-        f"{_RULE}an agent asks three tools about a quarter of these rows.",
-        "train",
-    ),
-)
 _LABELS = {1: Label.UP, -1: Label.DOWN, 0: Label.NONE}
 
 
 class DemoRun(NamedTuple):
-    """A simulated run on rows of one split; every name starts with "simulated"."""
+    """A simulated debate on rows of one split; every name starts with "simulated"."""
 
     name: str
-    method: str
     note: str
     split: str
     rows: tuple[RowResult, ...]
 
 
 class Demo(NamedTuple):
-    """A dataset, a gene space and four runs.
+    """A dataset, a gene space and three runs.
 
     pairs: 7,700 labelled rows of split "train" and 600 unlabelled of "test", sharing no symbol.
     embedding: shape (len(genes), 64), for the 95% of all symbols in `genes`. descriptions: a
@@ -135,39 +105,48 @@ class Demo(NamedTuple):
 
 def simulate(seed: int = 0) -> Demo:
     """Return the demo of a seed, the same each time."""
-    world_rng, library_rng, fold_rng, *run_rngs = np.random.default_rng(seed).spawn(7)
-    world = demo_world.build_world(world_rng)
-    library = demo_debate.Library(world, library_rng)
+    world_rng, library_rng, fold_rng = np.random.default_rng(seed).spawn(3)
+    world = build_world(world_rng)
+    library = Library(world, library_rng)
     (train, test), n = world.rows.values(), len(world.symbols)
     chosen = np.sort(fold_rng.choice(len(train.pert), SAMPLE, replace=False))
-    views = demo_world.blinded_views(train, chosen, n, fold_rng)
-    all_labels = [demo_world.count_labels("train", train, n)] * len(test.pert)
+    views = blinded_views(train, chosen, n, fold_rng)
+    all_labels = [count_labels("train", train, n)] * len(test.pert)
     sampled, unseen = (
         [
-            demo_debate.build_dossier(library, *row)
+            library.dossier(*row)
             for row in zip(rows.pert.tolist(), rows.gene.tolist(), of_rows, strict=True)
         ]
         for rows, of_rows in ((train.take(chosen), views), (test, all_labels))
     )
     used = np.unique(np.concatenate([train.pert, train.gene, test.pert, test.gene]))
     covered = used[world.covered[used]]
-    rows = (
-        demo_debate.debates(sampled, run_rngs[0]),
-        demo_debate.debates(sampled, run_rngs[1], collapsed=True),
-        demo_debate.debates(unseen, run_rngs[2]),
-        demo_debate.ask_agent(sampled[::ONE_IN], run_rngs[3]),
+    runs = (
+        DemoRun(
+            "simulated debate",
+            f"{_RULE}both sides argue from a dossier that saw no label of the row's symbols.",
+            "train",
+            tuple(map(debate, sampled)),
+        ),
+        DemoRun(
+            "simulated collapsed debate",
+            f"{_RULE}the same rows; most advocates name an option instead.",
+            "train",
+            tuple(debate(dossier, collapsed=True) for dossier in sampled),
+        ),
+        DemoRun(
+            "simulated debate test",
+            f"{_RULE}the rules of the simulated debate on the unlabelled rows.",
+            "test",
+            tuple(map(debate, unseen)),
+        ),
     )
-    runs = tuple(DemoRun(*told, of_run) for told, of_run in zip(_RUNS, rows, strict=True))
     return Demo(
         tuple(_pairs(world)),
         tuple(world.symbols[i] for i in covered.tolist()),
         world.embedding[covered],
         runs,
-        {
-            world.symbols[i]: library.gene_info(i).body.get("summary")
-            or f"[no summary] {world.symbols[i]}"
-            for i in used.tolist()
-        },
+        {world.symbols[i]: library.describe(i) for i in used.tolist()},
     )
 
 

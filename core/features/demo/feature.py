@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from core.base.feature import Command, Feature, Tab
+from core.base.feature import Command, Feature
 
 FEATURE = Feature(
     "demo",
     "The simulated demo: a dataset with its runs.",
-    tabs=(Tab("data", "Import", "core.features.demo.page:show", order=12),),
     commands={
         "demo": Command(
             "core.features.demo.commands:app",

@@ -18,58 +18,25 @@ class Program(NamedTuple):
     does."""
 
     name: str
-    terms: tuple[str, str, str]
+    terms: tuple[str, str]
     lean: float | None = None
-    expected: str | None = None
 
 
 PROGRAMS = (
-    Program(
-        "stress relay",
-        ("unfolded load sensing", "relay kinase signalling", "repair factor induction"),
-        1.35,
-        "up",
-    ),
-    Program(
-        "damage checkpoint",
-        ("strand break sensing", "checkpoint arrest", "repair licensing"),
-        1.25,
-        "up",
-    ),
-    Program(
-        "antiviral alarm",
-        ("foreign RNA sensing", "alarm factor signalling", "antiviral state"),
-        0.95,
-    ),
-    Program(
-        "cytokine burst", ("burst signalling", "chemoattractant release", "acute response"), 0.85
-    ),
-    Program(
-        "lipid handling", ("sterol uptake", "lipid droplet turnover", "fatty acid transfer"), 0.85
-    ),
-    Program("membrane traffic", ("vesicle budding", "endosomal sorting", "cargo recycling"), 0.75),
-    Program(
-        "antigen display",
-        ("peptide loading", "display complex assembly", "surface presentation"),
-        0.65,
-    ),
-    Program(
-        "cell metabolism", ("electron transfer", "carbon flux control", "cofactor recycling"), 0.45
-    ),
-    Program(
-        "ribosome assembly",
-        ("subunit processing", "pre-rRNA folding", "subunit export"),
-        0.05,
-        "down",
-    ),
-    Program(
-        "division cycle", ("spindle loading", "origin licensing", "mitotic exit"), 0.05, "down"
-    ),
-    Program("neural remnant", ("synapse tethering", "axon guidance", "transmitter storage")),
-    Program("germline remnant", ("gamete packaging", "sperm motility", "oocyte polarity")),
+    Program("stress relay", ("unfolded load sensing", "relay kinase signalling"), 1.15),
+    Program("damage checkpoint", ("strand break sensing", "checkpoint arrest"), 1.05),
+    Program("antiviral alarm", ("foreign RNA sensing", "alarm factor signalling"), 0.8),
+    Program("cytokine burst", ("burst signalling", "chemoattractant release"), 0.7),
+    Program("lipid handling", ("sterol uptake", "lipid droplet turnover"), 0.7),
+    Program("membrane traffic", ("vesicle budding", "endosomal sorting"), 0.6),
+    Program("antigen display", ("peptide loading", "display complex assembly"), 0.55),
+    Program("cell metabolism", ("electron transfer", "carbon flux control"), 0.35),
+    Program("ribosome assembly", ("subunit processing", "pre-rRNA folding"), 0.05),
+    Program("division cycle", ("spindle loading", "origin licensing"), 0.05),
+    Program("neural remnant", ("synapse tethering", "axon guidance")),
+    Program("germline remnant", ("gamete packaging", "sperm motility")),
 )
 MOVING = np.array([i for i, program in enumerate(PROGRAMS) if program.lean is not None])
-QUIET = np.array([i for i, program in enumerate(PROGRAMS) if program.lean is None])
 
 
 class SplitSize(NamedTuple):
@@ -85,7 +52,7 @@ class SplitSize(NamedTuple):
 # As in the challenge, 44% changed, every changed row matched by an unchanged one of its gene, the
 # rest single rows.
 SIZES = (SplitSize("train", 324, 520, 3_400, 7_700), SplitSize("test", 40, 120, 265, 600))
-PERTS_AMONG_TARGETS = 25  # training perturbations that are training targets too
+SHARE_CHANGED = 0.15  # of the responsive genes, by a perturbation
 WIDTH, UNCOVERED, FOLDS = 64, 0.05, 5
 
 
@@ -116,13 +83,13 @@ class View(NamedTuple):
 class World:
     """What is true in the simulation, for each of n symbols.
 
-    perts: indices per split. clone, program, covered: shape (n,); program is an index of PROGRAMS.
-    effect: shape (n, n_programs), what losing a symbol does to each program. embedding: (n, 64).
+    perts: indices of the training perturbations. program: shape (n,), an index of PROGRAMS. effect:
+    shape (n, n_programs), what losing a symbol does to each program. embedding: (n, 64). covered:
+    shape (n,), whether a symbol has one.
     """
 
     symbols: tuple[str, ...]
-    perts: dict[str, Ints]
-    clone: NDArray[np.bool_]
+    perts: Ints
     program: Ints
     effect: Floats
     embedding: NDArray[np.float32]
@@ -132,80 +99,41 @@ class World:
 
 def build_world(rng: np.random.Generator) -> World:
     """Draw symbols, effects of perturbations, and the rows that a challenge would sample."""
-    # perturbations, genes that can respond, genes of single rows
-    groups: dict[str, list[Ints]] = {}
+    groups: list[list[Ints]] = []  # of each split: perturbations, responsive genes, single genes
     n = 0
-    for size in SIZES:  # a gene of a single row may go unused
-        shared = PERTS_AMONG_TARGETS if size.split == "train" else 0
-        counts = (
-            size.perts,
-            size.responsive - shared,
-            size.rows - 2 * size.changed + size.responsive,
-        )
-        perts, genes, singles = np.split(np.arange(n, n + sum(counts)), np.cumsum(counts)[:2])
-        groups[size.split] = [perts, np.concatenate([perts[:shared], genes]), singles]
-        n += sum(counts)
-    perturbed, quiet = (
-        np.isin(np.arange(n), np.concatenate([group[i] for group in groups.values()]))
-        for i in (0, 2)
-    )
-    program = np.where(quiet, _repeat_evenly(QUIET, n, rng), _repeat_evenly(MOVING, n, rng))
-    loadings = _loadings(program, rng)
-    effect = _effects(loadings, np.flatnonzero(perturbed), rng)
-    rows = {
-        size.split: _sample_rows(size, groups[size.split], effect, loadings, rng) for size in SIZES
-    }
-    clone = rng.random(n) < np.where(quiet, 0.35, 0.06)
-    clone[perturbed] = False
-    symbols = _symbols(clone, rng)
+    for size in SIZES:
+        n_singles = size.rows - 2 * size.changed + size.responsive  # some may go unused
+        ends = np.cumsum([size.perts, size.responsive, n_singles])
+        groups.append(np.split(np.arange(n, n + ends[-1]), ends[:-1]))
+        n += ends[-1]
+    program = rng.choice(MOVING, n)
+    for *_, singles in groups:
+        program[singles] = rng.integers(len(MOVING), len(PROGRAMS), len(singles))
+    # each symbol's part in each program, mostly in its own
+    loadings = 0.2 * rng.standard_normal((n, len(PROGRAMS))) + np.eye(len(PROGRAMS))[program]
+    effect = np.zeros_like(loadings)
+    for perts, *_ in groups:
+        lean = [program.lean or 0.0 for program in PROGRAMS]
+        effect[perts] = lean + rng.standard_normal((len(perts), len(PROGRAMS)))
+    effect[:, len(MOVING) :] = 0.0
     directions, noise = (
         rng.standard_normal((size, WIDTH)) / np.sqrt(WIDTH) for size in (len(PROGRAMS), n)
     )
     embedding = (loadings @ directions + noise).astype(np.float32)
-    perts_of = {split: group[0] for split, group in groups.items()}
-    return World(
-        symbols, perts_of, clone, program, effect, embedding, rng.random(n) >= UNCOVERED, rows
-    )
+    rows = {
+        size.split: _sample_rows(size, group, effect, loadings, rng)
+        for size, group in zip(SIZES, groups, strict=True)
+    }
+    covered = rng.random(n) >= UNCOVERED
+    return World(_symbols(n, rng), groups[0][0], program, effect, embedding, covered, rows)
 
 
-def _repeat_evenly(values: Ints, n: int, rng: np.random.Generator) -> Ints:
-    """Return n values, each of `values` as often as any other, in random order."""
-    return rng.permutation(np.resize(values, n))
-
-
-def _symbols(clone: NDArray[np.bool_], rng: np.random.Generator) -> tuple[str, ...]:
-    """Return symbols that exist nowhere: Sim, two syllables and a digit; clones are 00000…Rik."""
+def _symbols(n: int, rng: np.random.Generator) -> tuple[str, ...]:
+    """Return symbols that exist nowhere: Sim, two syllables and a digit."""
     # those end in slurs
     syllables = [c + v for c, v in product("bdklmnrstv", "aeiou") if c + v not in ("ki", "ke")]
     names = ["Sim" + "".join(parts) for parts in product(syllables, syllables, ["", *"123456789"])]
-    clones = [
-        f"00000{a:02d}{b}{c:02d}Rik"
-        for a, b, c in product(range(100), "ABCDEFGHIJKLMNOP", range(1, 25))
-    ]
-    named, numbered = (rng.choice(pool, len(clone), replace=False) for pool in (names, clones))
-    return tuple(np.where(clone, numbered, named).tolist())
-
-
-def _loadings(program: Ints, rng: np.random.Generator) -> Floats:
-    """Return shape (n, n_programs): each symbol's part in each program, mostly in its own."""
-    loadings: Floats = (
-        0.2 * rng.standard_normal((len(program), len(PROGRAMS))) + np.eye(len(PROGRAMS))[program]
-    )
-    return loadings
-
-
-def _effects(loadings: Floats, perts: Ints, rng: np.random.Generator) -> Floats:
-    """Return shape (n, n_programs): perturbations with like parts move like programs, mostly as
-    these lean."""
-    lean = np.array([program.lean or 0.0 for program in PROGRAMS])
-    wiring = 0.5 * rng.standard_normal((len(PROGRAMS), len(PROGRAMS)))
-    wiring -= wiring[MOVING].mean(axis=0)  # so that only `lean` moves a program on average
-    effect = np.zeros_like(loadings)
-    effect[perts] = (
-        lean + loadings[perts] @ wiring + 0.9 * rng.standard_normal((len(perts), len(PROGRAMS)))
-    )
-    effect[:, QUIET] = 0.0
-    return effect
+    return tuple(rng.choice(names, n, replace=False).tolist())
 
 
 def _sample_rows(
@@ -213,28 +141,21 @@ def _sample_rows(
 ) -> Rows:
     """Sample as the challenge does: changed rows per perturbation, matched ones per gene, single
     rows."""
-    perts, genes, singles = groups
-    itself = perts[:, None] == genes  # no row is about a gene's own perturbation
-    shift = effect[perts] @ loadings[genes].T + 2.0 * rng.standard_normal(itself.shape)
-    # some genes answer to much, many to little
-    shift *= np.exp(0.7 * rng.standard_normal(len(genes))) * ~itself
-    share = rng.uniform(0.06, 0.25, len(perts))  # of the genes that a perturbation changes
-    changed = _rank(-np.abs(shift), axis=1) < (share * len(genes))[:, None]
+    perts, genes, spare = groups
+    shift = effect[perts] @ loadings[genes].T + 2.0 * rng.standard_normal((len(perts), len(genes)))
+    shift *= np.exp(0.5 * rng.standard_normal(len(genes)))  # some answer to much, many to little
+    changed = _rank(-np.abs(shift), axis=1) < SHARE_CHANGED * len(genes)
+    draw = rng.random(changed.shape)
     per_pert = np.bincount(np.arange(size.changed) % len(perts))
-    seen = changed & (
-        _rank(np.where(changed, rng.random(changed.shape), np.inf), axis=1) < per_pert[:, None]
-    )
-    unchanged = ~changed & ~itself
-    matched = unchanged & (
-        _rank(np.where(unchanged, rng.random(changed.shape), np.inf), axis=0) < seen.sum(axis=0)
-    )
+    seen = changed & (_rank(np.where(changed, draw, 1.0), axis=1) < per_pert[:, None])
+    matched = ~changed & (_rank(np.where(changed, 1.0, draw), axis=0) < seen.sum(axis=0))
     pert, gene = np.nonzero(seen | matched)
-    n_single = size.rows - len(pert)
     sign = np.where(seen[pert, gene], np.sign(shift[pert, gene]), 0).astype(np.int64)
-    order = rng.permutation(size.rows)
-    single = _repeat_evenly(perts, n_single, rng), singles[:n_single], np.zeros(n_single, np.int64)
+    singles = spare[: size.rows - len(pert)]
+    single = rng.choice(perts, len(singles)), singles, np.zeros_like(singles)
     columns = zip((perts[pert], genes[gene], sign), single, strict=True)
-    return Rows(*(np.concatenate(parts)[order] for parts in columns))
+    rows = Rows(*(np.concatenate(parts) for parts in columns))
+    return rows.take(rng.permutation(len(rows.pert)))
 
 
 def _rank(keys: Floats, axis: int) -> Ints:
@@ -260,9 +181,6 @@ def blinded_views(rows: Rows, chosen: Ints, n_symbols: int, rng: np.random.Gener
     for cell in range(FOLDS * FOLDS):
         own = rows.take(chosen[cells == cell])
         others = rows.take(~np.isin(rows.pert, own.pert) & ~np.isin(rows.gene, own.gene))
-        views.append(
-            count_labels(
-                f"train without fold {cell // FOLDS + 1}.{cell % FOLDS + 1}", others, n_symbols
-            )
-        )
+        name = f"train without fold {cell // FOLDS + 1}.{cell % FOLDS + 1}"
+        views.append(count_labels(name, others, n_symbols))
     return [views[cell] for cell in cells.tolist()]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Metric, Runs
@@ -35,7 +36,7 @@ from core.features.experiments.result import (
 from core.methods.base import method_named
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import RunRows
-from core.stats.arrays import Bools, Floats
+from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.comparison import Comparison, paired_estimates, widen_difference
 from core.stats.delong import Estimate
@@ -45,6 +46,7 @@ from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
 from core.store.connection import Cursor
 from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
+from core.transfer.row_index import Rows
 from core.transfer.run_cells import describe_scoring, distinct_protocols, folds_among
 
 Replicate = tuple[int, int]  # the seed of a cut, and that of the calls
@@ -202,24 +204,40 @@ def _line_up(
 
 def compare_replicates(pair: PairedReplicates) -> Compared:
     """Return the paired differences b - a, the mean over replicates."""
-    outcome = outcome_of(pair.a[0].labels)
-    perts, genes = pair.a[0].pert, pair.a[0].gene
+    first = pair.a[0]
+    scores = [
+        (directed_scores(a), directed_scores(b), a.cells)
+        for a, b in zip(pair.a, pair.b, strict=True)
+    ]
+    rows = Rows(first.pert, first.gene)
+    comparison = compare_scores(first.labels, rows, scores, pair.replicates)
+    return Compared(comparison, tuple(first.frame["pair_id"]), pair.scored)
+
+
+def compare_scores(
+    labels: ArrayLike,
+    rows: Rows,
+    scores: Sequence[tuple[Scores, Scores, Codes | None]],
+    replicates: Sequence[Replicate],
+) -> Comparison:
+    """Return the paired differences b - a, the mean over replicates. scores: of a and of b under
+    each replicate, and the cells inside which they rank."""
+    outcome = outcome_of(labels)
     influences = []
-    for a, b in zip(pair.a, pair.b, strict=True):
-        first, second = shared_rows(directed_scores(a), directed_scores(b))
+    for a, b, cells in scores:
+        first, second = shared_rows(a, b)
         influences.append(
-            influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], a.cells)
+            influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], cells)
         )
     values = np.stack([influence.values[:, 0].reshape(2, 2) for influence in influences])
-    parts = paired_estimates(mean_influence(influences), perts, genes)
-    noise = [replicate_noise(values[:, arm], pair.replicates) for arm in (0, 1)]
-    of_change = replicate_noise(values[:, 1] - values[:, 0], pair.replicates)
+    parts = paired_estimates(mean_influence(influences), rows.pert, rows.gene)
+    noise = [replicate_noise(values[:, arm], replicates) for arm in (0, 1)]
+    of_change = replicate_noise(values[:, 1] - values[:, 0], replicates)
     widened = [
         widen_difference(part, *variances)
         for part, *variances in zip(parts, *noise, of_change, strict=True)
     ]
-    comparison = Comparison(*row_counts(outcome, len(outcome.labelled)), *widened)
-    return Compared(comparison, tuple(pair.a[0].frame["pair_id"]), pair.scored)
+    return Comparison(*row_counts(outcome, len(outcome.labelled)), *widened)
 
 
 def directed_scores(rows: RunRows) -> Scores:

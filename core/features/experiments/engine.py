@@ -180,13 +180,6 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
         kind, experiment.name, key, values, experiment.dataset, experiment.rows, _runs_of(planned)
     )
     dataset = default_dataset(workspace, experiment.dataset).name
-    known = next((each for each in list_saved(workspace) if each.key == saved.key), saved).made
-    filled = {
-        arm: tuple(
-            (cut, seed, run or known.get(arm, {}).get((cut, seed), "")) for cut, seed, run in of_arm
-        )
-        for arm, of_arm in saved.runs.items()
-    }
     costs = [Expectation(0, 0.0, 0.0, 0.0, 0.0)]
     for request, spec in ((one.request, one.spec) for one in planned if not one.is_done):
         if request is None or not method_named(request.method).needs_model:
@@ -200,7 +193,6 @@ def plan(workspace: Workspace, kind: str, settings: Any) -> ExperimentPlan:
             )
     columns = zip(*map(astuple, costs), strict=True)
     total: list[Any] = [None if None in column else sum(column) for column in columns]
-    saved = replace(saved, runs=filled)
     return ExperimentPlan(dataset, planned, saved, experiment, Expectation(*total))
 
 

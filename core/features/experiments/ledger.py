@@ -194,8 +194,7 @@ def _arms(entry: Entry) -> tuple[str | None, ...]:
 
 def _tested(experiment: Experiment) -> list[Arm]:
     hypothesis = experiment.hypothesis
-    made = (arm for arm in experiment.arms if arm.request or arm.run or arm.fused)
-    return [arm for arm in made if hypothesis is None or arm.name == hypothesis.arm]
+    return [arm for arm in experiment.arms if hypothesis is None or arm.name == hypothesis.arm]
 
 
 def _claim_of(experiment: Experiment, arm: Arm, dataset: str) -> Entry:

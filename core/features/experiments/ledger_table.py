@@ -7,20 +7,20 @@ detects with less than 80% power.
 
 from __future__ import annotations
 
+import csv
 import io
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-import pandas as pd
+from annotated_types import Ge, Gt, Le
 
-from core.base.errors import InputError, UnknownFormat
+from core.base.errors import InputError
 from core.base.experiment import Metric
-from core.base.fields.record import check_values
+from core.base.fields.record import check_values, make, options_of, values_of
 from core.base.fields.setting import Effect, setting
 from core.base.row_schema import local_of
 from core.features.experiments.result import METRICS
@@ -162,52 +162,48 @@ def _finite(value: float) -> float | None:
 
 
 LADDER = Path(__file__).with_name("published_ladder.csv")
-POSITIVE = ("score_a", "score_b", "score_se", "detectable")
-NUMBERS = ("z", "n", *POSITIVE)
-TEXTS = (
-    "name",
-    "hypothesis",
-    "dataset",
-    "prediction",
-    "metric",
-    "name_a",
-    "name_b",
-    "measured_on",
-    "note",
-)
-EXPECTED = (
-    "a CSV file with name, hypothesis, dataset, z, and any of"
-    f" {', '.join((*TEXTS[3:], *NUMBERS[1:]))}"
-)
-_MOST_ROWS = 1e9
+Positive = Annotated[Annotated[float, Gt(0)] | None, setting("A number above 0.")]
+Text = Annotated[str | None, setting("A text.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedLine:
+    """A line of a file of results that others published. z: the difference in standard errors, with
+    the sign of score_b - score_a; the other fields are those of `Entry`."""
+
+    name: Annotated[str, setting("The hypothesis's name.")]
+    hypothesis: Annotated[str, setting("What is claimed.")]
+    dataset: Annotated[str, setting("On which rows it was tested.")]
+    z: Annotated[float, setting("The difference in standard errors.")]
+    prediction: Text = None
+    metric: Annotated[Metric | None, setting("The score that decides.")] = None
+    name_a: Text = None
+    name_b: Text = None
+    measured_on: Text = None
+    note: Text = None
+    n: Annotated[Annotated[int, Ge(1), Le(1_000_000_000)] | None, setting("Rows.")] = None
+    score_a: Positive = None
+    score_b: Positive = None
+    score_se: Positive = None
+    detectable: Positive = None
 
 
 def read_published(content: bytes, name: str) -> list[Entry]:
-    """Return the results of a file, in its order. Raise InputError that names the line of a wrong
-    value, and UnknownFormat for what is no such file."""
-    types = dict.fromkeys(TEXTS, str) | dict.fromkeys(NUMBERS, float)
+    """Return the results of a CSV file whose columns are those of `PublishedLine`, in its order.
+    Raise InputError that names the line of a wrong value."""
     try:
-        table = pd.read_csv(
-            io.BytesIO(content),
-            dtype=types,
-            keep_default_na=False,
-            na_values=[""],
-            skip_blank_lines=False,
-        )
-    # of pandas: no columns, more cells than columns, no number, other bytes than UTF-8
-    except ValueError as error:
-        raise UnknownFormat(f"{name}: {error}; expected {EXPECTED}") from None
-    if table.empty or not set(table) <= set(types) or not isinstance(table.index, pd.RangeIndex):
-        raise UnknownFormat(
-            f"{name}: got {len(table)} lines of {', '.join(map(str, table))}; expected {EXPECTED}"
-        )
-    table = table.reindex(columns=list(types)).astype(types | dict.fromkeys(TEXTS, object))
+        text = io.StringIO(content.decode("utf-8-sig"), newline="")
+        rows = list(csv.DictReader(text, strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{name}: {error}, expected a CSV file") from None
+    if not rows:
+        columns = ", ".join(option.name for option in options_of(PublishedLine))
+        raise InputError(f"{name}: got no line, expected a CSV file with columns of {columns}")
     entries: dict[tuple[str, str | None, str], Entry] = {}
-    for line, (_, row) in enumerate(table.iterrows(), 2):
-        values = {str(column): value for column, value in row.dropna().items()}
+    for line, row in enumerate(rows, 2):
         try:
-            _check(values)
-            entry = _entry_of(values)
+            given = {column: value for column, value in row.items() if value}
+            entry = _entry_of(make(PublishedLine, given))
             if entry.about in entries:
                 raise InputError(f"name: got {entry.name}, expected a name once for each dataset")
         except InputError as error:
@@ -216,46 +212,22 @@ def read_published(content: bytes, name: str) -> list[Entry]:
     return [*entries.values()]
 
 
-def _check(values: Mapping[str, Any]) -> None:
-    """Raise InputError for the first value of a line that is wrong."""
-    z, n = values.get("z", math.nan), values.get("n", 1)
-    change = values.get("score_b", math.nan) - values.get("score_a", math.nan)
-    right = {
-        **{name: (name in values, "a text") for name in TEXTS[:3]},
-        "metric": (values.get("metric", "mean") in METRICS, f"one of {', '.join(METRICS)}"),
-        "z": (
-            math.isfinite(z) and z != 0 and not z * change <= 0,
-            "a number other than 0, with the sign of score_b - score_a",
-        ),
-        "n": (1 <= n <= _MOST_ROWS and n % 1 == 0, "a whole number above 0"),
-        **{name: (0 < values.get(name, 1) < math.inf, "a number above 0") for name in POSITIVE},
-    }
-    for column, (is_right, expected) in right.items():
-        if not is_right:
-            got = str(values.get(column))[:80]
-            raise InputError(f"{column}: got {got}, expected {expected}")
-
-
-def _entry_of(values: dict[str, Any]) -> Entry:
+def _entry_of(line: PublishedLine) -> Entry:
     """Return the result of a line. Where the score compared with is unknown, z alone is judged."""
-    n = int(values.get("n", 0))
-    entry = Entry(
-        kind="result",
-        source=PUBLISHED,
-        **values | {"n": n or None, "public": values.get("score_b")},
-    )
-    z, has_scores = values["z"], entry.score_a is not None and entry.score_b is not None
-    change = round(values["score_b"] - values["score_a"], 12) if has_scores else z
+    entry = Entry(kind="result", source=PUBLISHED, public=line.score_b, **values_of(line))
+    has_scores = line.score_a is not None and line.score_b is not None
+    change = round((line.score_b or 0) - (line.score_a or 0), 12) if has_scores else line.z
+    if line.z * change <= 0:
+        sign = "a number other than 0, with the sign of score_b - score_a"
+        raise InputError(f"z: got {line.z:g}, expected {sign}")
+    variance = float(np.square(change / line.z))
     interval = normal_interval(
-        change, (change / z) ** 2, n, "row", "as published", (-np.inf, np.inf)
+        change, variance, line.n or 0, "row", "as published", (-np.inf, np.inf)
     )
-    least = (
-        entry.detectable if has_scores and entry.detectable else detectable_difference(interval.se)
-    )
+    known = line.detectable if has_scores else None
+    least = detectable_difference(interval.se) if known is None else known
     result = judged(entry, interval, least)
     verdict = result.verdict if abs(change) >= least else "undecided"
-    return (
-        replace(result, detectable=least, verdict=verdict)
-        if has_scores
-        else replace(entry, verdict=verdict)
-    )
+    if not has_scores:
+        return replace(entry, verdict=verdict)
+    return replace(result, detectable=least, verdict=verdict)

@@ -3,6 +3,7 @@ Results (an experiment's progress while it runs, and its result), and Ledger."""
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import streamlit as st
@@ -70,26 +71,23 @@ def show_start(context: PageContext) -> None:
 def _show_form(context: PageContext, dataset: Dataset, kind: Kind) -> dict[str, Any]:
     """Show a control for each setting of a kind; return the values that differ from the
     defaults."""
-    hidden = [
-        option.name for option in options_of(kind.settings) if option.about.where != "everywhere"
-    ]
-    options = [option for option in options_of(kind.settings) if option.name not in hidden]
-    of_calls = [option for option in options if option.name in _OF_CALLS]
-    values: dict[str, Any] = {}
-    columns = st.columns(2, gap="medium")
-    for i, option in enumerate(option for option in options if option not in of_calls):
-        with columns[i % 2]:
-            values[option.name] = _show_setting(context, dataset, kind, option)
-    if of_calls:
-        with st.expander("Model server and calls"):
-            for option in of_calls:
-                values[option.name] = _show_setting(context, dataset, kind, option)
-    chosen = {
-        option.name: values[option.name]
-        for option in options
-        if values[option.name] != option.default
-    }
+    every = options_of(kind.settings)
+    options = [option for option in every if option.about.where == "everywhere"]
+    own = [option for option in options if option.name not in _OF_CALLS]
+    places: dict[str, Any] = dict(
+        zip((option.name for option in own), cycle(st.columns(2, gap="medium")), strict=False)
+    )
+    if len(own) < len(options):
+        calls = st.expander("Model server and calls")
+        places |= {option.name: calls for option in options if option not in own}
+    chosen = {}
+    for option in options:
+        with places[option.name]:
+            value = _show_setting(context, dataset, kind, option)
+        if value != option.default:
+            chosen[option.name] = value
     of_sidebar = {"dataset": dataset.id, "run": context.run.id if context.run else None}
+    hidden = [option.name for option in every if option not in options]
     return chosen | {name: value for name, value in of_sidebar.items() if name in hidden and value}
 
 

@@ -55,21 +55,16 @@ class FinetuneRequest:
     dataset: DatasetName = None
     base: Annotated[
         str | None,
-        setting(
-            f"A model below 10B: a folder, or a name such as {BASE}, the default.", title="Model"
-        ),
+        setting(f"A model below 10B: a folder, or a name such as {BASE}, the default."),
     ] = None
     options: Annotated[
         Mapping[str, object],
-        setting(
-            "A setting, such as rank=16.", option="--set", metavar="KEY=VALUE", where="command"
-        ),
+        setting("A setting, such as rank=16.", option="--set", metavar="KEY=VALUE"),
     ] = field(default_factory=dict)
     out: Annotated[
         Path | None,
         setting(
             "The folder of the merged model; by default one in the workspace.",
-            where="command",
             changes_result=False,
         ),
     ] = None
@@ -176,19 +171,12 @@ def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
     """Return the fine-tune of a key; without a key, the latest unfinished one, else the latest.
     Raise NotFound."""
     known = list_all(workspace)
-    if key is not None:
-        found = next((folder for folder in known if folder.key == key), None)
-    else:
-        found = next(
-            (folder for folder in known if folder.status().state != "done"),
-            known[0] if known else None,
-        )
-    if found is None:
+    chosen = [folder for folder in known if key in (None, folder.key)]
+    if not chosen:
         keys = ", ".join(folder.key for folder in known) or "none"
-        raise NotFound(
-            f"fine-tune{f' {key}' if key else ''}: not in this workspace, which has {keys}"
-        )
-    return found
+        raise NotFound(f"fine-tune {key or ''}: not in this workspace, which has {keys}")
+    unfinished = (folder for folder in chosen if folder.status().state != "done")
+    return next(unfinished, chosen[0])
 
 
 def result_of(folder: FinetuneFolder) -> dict[str, Any]:

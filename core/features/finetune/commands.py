@@ -49,8 +49,6 @@ def finetune(
         folder = finetunes.start(context.obj, request)
     spec = folder.spec()
     say_progress(f"{folder.key}: {spec.name}; {describe_rows(spec)}")
-    if request.out is not None and spec.out != str(request.out.expanduser().absolute()):
-        say(f"{folder.key}: its folder stays {spec.out}, as at its start")
     _watch(context.obj, folder)
     result = finetunes.result_of(folder)
     show(result, f"{result['path']}: {result['steps']:,} steps, loss {result['loss']:.4f}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.base.feature import Command, Feature, Tab
+from core.base.feature import Command, Feature
 
 FEATURE = Feature(
     "finetune",
@@ -14,7 +14,6 @@ FEATURE = Feature(
             "Predict",
         ),
     },
-    tabs=(Tab("run", "Fine-tune", "core.features.finetune.page:show"),),
     jobs=("core.features.finetune.jobs:KIND",),
     methods=("core.features.finetune.local_model:METHOD",),
 )

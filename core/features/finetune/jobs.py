@@ -15,7 +15,7 @@ from core.runs.workspace import Workspace
 class FinetuneKind(JobKind):
     """Fine-tunes, which lie in data/finetune."""
 
-    name, title, page, tab = "finetune", "fine-tune", "run", "Fine-tune"
+    name, title = "finetune", "fine-tune"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every fine-tune."""
@@ -24,13 +24,10 @@ class FinetuneKind(JobKind):
         from core.features.finetune.actions import list_all
 
         for folder in list_all(workspace):
-            view = {"tab": self.tab, "finetune": folder.key}
             try:
-                yield self.job_in(folder, folder.spec().name, view=view)
+                yield self.job_in(folder, folder.spec().name)
             except DeskError as error:
-                yield self.job_in(
-                    folder, state="crashed", cause=str(error), can_resume=False, view=view
-                )
+                yield self.job_in(folder, state="crashed", cause=str(error), can_resume=False)
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Go on from the last whole checkpoint."""

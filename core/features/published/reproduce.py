@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import wraps
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,11 +81,11 @@ def choose_numbers(only: str | None) -> tuple[Reproduced, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Files:
-    """The published files of a workspace. cuts: of the folds, in a mean over them."""
+    """The published files of a workspace. cuts: of the folds, in a mean over them. What is read or
+    computed of one of these records is kept for as long as the process lives."""
 
     workspace: Workspace
     cuts: int = 4
-    made: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
 
 def reproduce(number: Reproduced, files: Files) -> Reproduced:
@@ -106,20 +106,7 @@ def reproduce(number: Reproduced, files: Files) -> Reproduced:
     return number if number.agrees else replace(number, why=note or unexplained)
 
 
-def once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compute what a function of the files and some keys returns once."""
-
-    @wraps(function)
-    def cached(files: Files, *keys: Any) -> Any:
-        key = (function, *keys)
-        if key not in files.made:
-            files.made[key] = function(files, *keys)
-        return files.made[key]
-
-    return cached
-
-
-@once
+@cache
 def find(files: Files, key: str) -> tuple[str, str]:
     """Return the id of a file's dataset or run, or a pack's name, and the file's SHA-256.
 
@@ -143,7 +130,7 @@ def find(files: Files, key: str) -> tuple[str, str]:
     raise NotHere(f"{listed['file']} is not in this workspace; try: {listed['get']}")
 
 
-@once
+@cache
 def load(files: Files, key: str, read: Callable[[Cursor, str], Any]) -> Any:
     """Return what `read` reads of a file's dataset or run."""
     with files.workspace.store.read() as db:
@@ -154,12 +141,12 @@ def _scored(files: Files, key: str = "pool") -> run_scores.RunRows:
     return cast(run_scores.RunRows, load(files, key, run_scores.load_scored_rows))
 
 
-@once
+@cache
 def _index(files: Files) -> RowIndex:
     return RowIndex.of_frame(load(files, "train", pairs.frame))
 
 
-@once
+@cache
 def _space(files: Files, name: str) -> similarity.Space:
     """Return a space over the challenge's symbols. Raise MissingPackage without its encoder."""
     listed = LIST["spaces"][name]
@@ -197,7 +184,7 @@ def labelled_pool(files: Files, wanted: Wanted) -> Computed:
     return (within.de if which == "de" else within.dir).by_pairs.value
 
 
-@once
+@cache
 def _pool(files: Files) -> tuple[Any, Any, Component]:
     """Return the pool's labels, codes and model."""
     frame, index = _scored(files).frame, _index(files)
@@ -207,7 +194,7 @@ def _pool(files: Files) -> tuple[Any, Any, Component]:
     return index.labels[positions], index.rows.take(positions), llm
 
 
-@once
+@cache
 def _pool_priors(
     files: Files, space: str, centre: bool, protocol: EvaluationProtocol
 ) -> knn.Priors:
@@ -287,7 +274,7 @@ def knn_table(files: Files, wanted: Wanted) -> Computed:
     return value, LIST["spaces"][wanted["space"]]["note"]
 
 
-@once
+@cache
 def _knn_scores(files: Files, space: str, centre: bool, in_folds: bool) -> Any:
     known, labels = _index(files).known, _index(files).labels[_index(files).known_positions]
     settings = protocols.SimilaritySettings(centre=centre)
@@ -347,7 +334,7 @@ def _parts(files: Files, key: str) -> tuple[Floats, ...]:
     return tuple(rows[part].to_numpy() for part in _PARTS)
 
 
-@once
+@cache
 def _recover(files: Files, name: str) -> fusion.RecoveredComponent:
     up, down = _parts(files, name)
     fused = scores_from_probabilities(up + down, up / (up + down))
@@ -401,7 +388,7 @@ def standard_error(files: Files, wanted: Wanted) -> Computed:
     ].se, "the bootstrap's own noise is about 1% of a standard error"
 
 
-@once
+@cache
 def _resampled(files: Files) -> dict[str, Any]:
     rows, units = (
         _scored(files),

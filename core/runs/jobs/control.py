@@ -98,14 +98,14 @@ class JobKind:
     """A kind of job. What is here suits a command that `jobs.start` began; a kind replaces what
     differs.
 
-    name: one word, the folder below data/jobs. title: for people. page, tab: where pages show it.
+    name: one word, the folder below data/jobs. title: for people. page, tab: of the app.
     verbs: what `jobs` can do to one, beside listing it.
     """
 
     verbs: tuple[str, ...] = ("log", "stop", "resume")
     name: str
     title: str
-    page: str
+    page: str = ""
     tab: str = ""
 
     def list_jobs(self, workspace: Workspace) -> Iterable[Job]:

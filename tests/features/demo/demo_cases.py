@@ -34,12 +34,9 @@ def of_split(demo: Demo, split: str) -> list[Pair]:
 
 def runs_of(demo: Demo) -> tuple[DemoRun, DemoRun, DemoRun]:
     """The argued debate, the collapsed one, and the one on test rows."""
-    argued, collapsed, test, _ = demo.runs
+    argued, collapsed, test = demo.runs
     return argued, collapsed, test
 
 
-def distinct_evidence(demo: Demo) -> list[Evidence]:
-    """Every evidence object once, however many rows share it."""
-    return list(
-        {id(item): item for run in demo.runs for row in run.rows for item in row.evidence}.values()
-    )
+def all_evidence(demo: Demo) -> list[Evidence]:
+    return [item for run in demo.runs for row in run.rows for item in row.evidence]

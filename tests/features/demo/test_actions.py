@@ -22,7 +22,6 @@ def test_the_demo_is_made_once_and_can_be_taken_away(demo_copy: Workspace) -> No
     assert all(run.name.startswith("simulated") for run in made)
     assert {run.method: run.origin for run in made} == {
         "debate": "simulated",
-        "react": "simulated",
         "knn": "run here",
         "fusion": "run here",
     }

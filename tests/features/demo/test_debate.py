@@ -15,7 +15,7 @@ from core.base.types import Flag, Label, RowResult, TraceEvent
 from core.features.demo.actions import Demo, DemoRun
 from core.features.importing.traces import parse_trace
 from tests.features.demo import demo_cases
-from tests.features.demo.demo_cases import distinct_evidence, of_split, runs_of
+from tests.features.demo.demo_cases import all_evidence, of_split, runs_of
 
 demo = demo_cases.demo
 OPTION = re.compile(r"\W*([ABC])\)")
@@ -31,14 +31,11 @@ def test_runs_are_named_and_cover_their_rows(demo: Demo) -> None:
         "simulated debate",
         "simulated collapsed debate",
         "simulated debate test",
-        "simulated react",
     ]
-    assert [run.method for run in demo.runs] == ["debate", "debate", "debate", "react"]
     assert all("imulated" in run.note for run in demo.runs)
     ids = [[row.prediction.pair_id for row in run.rows] for run in demo.runs]
     assert len(argued.rows) == 1_200
     assert ids[0] == ids[1]
-    assert ids[0][::4] == ids[3]
     assert len(set(ids[0])) == 1_200
     assert set(ids[0]) <= {pair.pair_id for pair in of_split(demo, "train")}
     assert ids[2] == [pair.pair_id for pair in of_split(demo, "test")]
@@ -55,7 +52,7 @@ def test_predictions_follow_from_the_verdicts(demo: Demo) -> None:
             assert found.prediction_up == pytest.approx(de * up, abs=5.1e-7)
             assert found.prediction_down == pytest.approx(de * (1 - up), abs=5.1e-7)
             assert found.tokens == sum(event.tokens or 0 for event in row.events)
-            assert found.tool_calls == len(row.evidence) == 7
+            assert found.tool_calls == len(row.evidence) == 5
             for stage, flag in (("de", Flag.DE_FALLBACK), ("dir", Flag.DIR_FALLBACK)):
                 said = re.findall(r"<prob>(\d+)</prob>$", verdicts[stage].content)
                 assert verdicts[stage].meta["fallback"] == (flag in found.flags) == (said == [])
@@ -68,7 +65,8 @@ def test_only_the_collapsed_run_has_fallbacks_and_they_are_the_base_rates_in_vie
     argued, collapsed, test = runs_of(demo)
     assert not any(row.prediction.flags for run in (argued, test) for row in run.rows)
     flags = Counter(flag for row in collapsed.rows for flag in row.prediction.flags)
-    assert flags == {Flag.DE_FALLBACK: 16, Flag.DIR_FALLBACK: 10}
+    assert 5 < flags[Flag.DE_FALLBACK] < 30  # 1.3% and 0.8% of 1,200
+    assert 2 < flags[Flag.DIR_FALLBACK] < 25
     for row in collapsed.rows:
         rates = next(item.body for item in row.evidence if item.tool == "base_rates")
         if Flag.DE_FALLBACK in row.prediction.flags:
@@ -123,20 +121,20 @@ def test_argued_briefs_argue_and_collapsed_ones_mostly_do_not(demo: Demo) -> Non
     share = {role: float(np.mean(found)) for role, found in opens.items()}
     assert share["EFFECT"] == pytest.approx(0.65, abs=0.04)
     assert share["NULL"] == pytest.approx(0.65, abs=0.04)
-    assert share["UP"] > 0.75
-    assert share["DOWN"] > 0.75
+    assert share["UP"] > 0.9
+    assert share["DOWN"] > 0.9
     assert contrary["UP"] > 400
     assert contrary["DOWN"] > 750
 
 
-def test_argued_briefs_name_both_genes_in_three_to_six_sentences(demo: Demo) -> None:
+def test_argued_briefs_name_both_genes_in_four_to_six_sentences(demo: Demo) -> None:
     argued, _, test = runs_of(demo)
     for run in (argued, test):
         for row, event in briefs(run):
             pert, gene = row.prediction.pair_id.split("_")
             assert pert in event.content
             assert gene in event.content
-            assert 3 <= len(re.findall(r"[.!?](?:\*\*)?(?:\s|$)", event.content)) <= 6
+            assert 4 <= len(re.findall(r"[.!?](?:\*\*)?(?:\s|$)", event.content)) <= 6
             assert len(event.content) >= 120
     texts = [event.content for _, event in briefs(argued)]
     assert len(set(texts)) > 0.95 * len(texts)
@@ -149,47 +147,21 @@ def test_phrases_are_filled_from_the_rows_own_dossier(demo: Demo) -> None:
             for event in row.events:
                 assert "{" not in event.content
                 assert "None" not in event.content
-                cited = set(re.findall(r"SIM-\d+|\bSim\w+|\b00000\w+", event.content))
+                cited = set(re.findall(r"SIM-\d+|\bSim\w+", event.content))
                 own = set(row.prediction.pair_id.split("_"))
                 assert not [name for name in cited - own if f'"{name}"' not in dossier]
 
 
-def test_the_agent_asks_three_tools_and_answers(demo: Demo) -> None:
-    for row in demo.runs[3].rows[::40]:
-        *steps, answer = row.events
-        assert [event.kind for event in row.events] == [
-            *["thought", "tool_call", "observation"] * 3,
-            "thought",
-            "answer",
-        ]
-        trace: dict[str, str] = {}
-        for event in steps:
-            step = event.meta["step"]
-            is_call = event.kind == "tool_call"
-            trace[f"{'tool_args' if is_call else event.kind}_{step}"] = event.content
-            if is_call:
-                trace[f"tool_name_{step}"] = event.role
-        assert told(parse_trace(json.dumps(trace)).events) == told(steps)
-        found = row.prediction
-        assert answer.content == f"P(DE) {found.p_de:.2f}, P(up given DE) {found.p_up_given_de:.2f}"
-
-
-def test_equal_answers_are_one_object(demo: Demo) -> None:
-    items = distinct_evidence(demo)
-    assert len({(item.tool, item.key, item.view) for item in items}) == len(items)
-    assert {item.status for item in items} == {"ok", "empty", "error", "offline"}
-    assert np.mean([item.status == "ok" for item in items]) > 0.8
-    assert all(dict(item.body) == {} for item in items if item.status != "ok")
-    assert {item.source for item in items} == {"simulated"}
-    assert len({item.retrieved_at for item in items}) == 1
-    assert json.loads(json.dumps([dict(item.body) for item in items])) == [
-        dict(item.body) for item in items
-    ]
+def test_a_dossier_is_said_to_be_simulated_and_can_be_stored(demo: Demo) -> None:
+    items = all_evidence(demo)
+    assert {(item.source, item.status) for item in items} == {("simulated", "ok")}
+    bodies = [dict(item.body) for item in items[::20]]
+    assert json.loads(json.dumps(bodies)) == bodies
 
 
 def test_only_tools_that_read_labels_name_a_view(demo: Demo) -> None:
     argued, _, test = runs_of(demo)
-    readers = {item.tool for item in distinct_evidence(demo) if item.view}
+    readers = {item.tool for item in all_evidence(demo) if item.view}
     assert readers == {"base_rates", "pathway_neighbours"}
     assert {item.view for row in test.rows for item in row.evidence} == {"", "train"}
     assert all(
@@ -227,7 +199,7 @@ def test_labels_in_a_dossier_come_from_rows_without_the_folds_perturbations_and_
                 "p_de": (up + down) / len(seen),
                 "p_up_given_de": up / (up + down),
             }
-            for item in {id(item): item for row in rows for item in row.evidence}.values():
+            for item in (item for row in rows for item in row.evidence):
                 if item.tool == "base_rates":
                     assert dict(item.body) == pytest.approx(expected, abs=5.1e-4)
                 for partner in item.body.get("partners", []):

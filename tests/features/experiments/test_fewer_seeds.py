@@ -108,13 +108,3 @@ def test_debates_filters_by_it_and_says_of_how_many(made: Workspace, visit: Visi
     assert "fewer seeds" in shown
     assert "up and down: mean of 2 of 3 seeds" in shown
     assert "Mean over 2 of 3 seeds: up 0.500000, down 0.500000." in shown
-
-
-@pytest.mark.soak
-def test_overviews_table_has_a_column_for_them(made: Workspace, visit: Visit) -> None:
-    [table] = [
-        element.value
-        for element in visit(made, "overview", columns="fewer seeds").dataframe
-        if "run" in element.value
-    ]
-    assert table["fewer seeds"].dropna().tolist() == [len(partial(made))]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.base.errors import InputError
+from core.base.errors import InputError, StateError
 from core.base.fields.record import make
 from core.base.result import to_json
 from core.features.experiments import engine
@@ -157,6 +157,9 @@ def test_a_killed_experiment_goes_on_and_asks_nothing_twice(
         with pytest.raises(KeyboardInterrupt):
             run_kind(screen, kind, **values, endpoint=url, concurrency=1)
         assert asked.n < n_before + 24
+        [begun] = engine.list_saved(screen)
+        with pytest.raises(StateError, match="runs are missing"):
+            engine.result_of(screen, begun)
         asked.stop_at = None
         saved = run_kind(screen, kind, **values, endpoint=url, concurrency=1)
         assert [[seed for _, seed, _ in made] for made in saved.runs.values()] == seeds

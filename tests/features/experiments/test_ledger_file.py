@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import norm
 
-from core.base.errors import InputError, UnknownFormat
+from core.base.errors import InputError
 from core.base.result import plain
 from core.features.experiments.ledger_result import LedgerResult, ledger_of
 from core.features.experiments.ledger_table import LADDER, Entry, read_published
@@ -115,10 +115,10 @@ def test_no_claim_is_made_of_a_leaderboard_difference_that_cannot_be_shown(
         ({"score_a": 0.5, "score_b": 0.6, "z": -1.0}, "z: got -1"),
         ({"score_a": 0.5, "score_b": 0.5, "z": 1.0}, "z: got 1"),
         ({"z": 0.0}, "z: got 0"),
-        ({"z": "inf"}, "z: got inf"),
-        ({"z": 1.0, "metric": "f1"}, "metric: got f1, expected one of de, dir, mean"),
-        ({"z": 1.0, "score_se": -1.0}, "score_se: got -1"),
-        ({"z": 1.0, "n": 1.5}, "n: got 1.5, expected a whole number"),
+        ({"z": "inf"}, "z: got 'inf'"),
+        ({"z": 1.0, "metric": "f1"}, "metric: got 'f1', expected de, dir, mean"),
+        ({"z": 1.0, "score_se": -1.0}, "score_se: got '-1.0'"),
+        ({"z": 1.0, "n": 1.5}, "n: got '1.5', expected a whole number"),
         ({"z": 1.0, "hypothesis": ""}, "hypothesis"),
     ],
 )
@@ -152,13 +152,13 @@ def test_a_line_is_a_hypothesis() -> None:
     ("content", "words"),
     [
         (b"", "l.csv"),
-        (b"name,hypothesis,dataset,z\n", "0 lines"),
+        (b"name,hypothesis,dataset,z\n", "got no line, expected a CSV file with columns of name"),
         (b"name,hypothesis,dataset,zz\nx,h,d,1\n", "zz"),
         (b"name,hypothesis,dataset,z\nx,h,d,much\n", "much"),
-        (b"name,hypothesis,dataset,z\nx,h,d,1,2\n", "expected a CSV file with name"),
+        (b"name,hypothesis,dataset,z\nx,h,d,1,2\n", "line 2"),
         (b"\xff\xfe\x00", "utf-8"),
     ],
 )
 def test_another_file_is_refused(content: bytes, words: str) -> None:
-    with pytest.raises(UnknownFormat, match=words):
+    with pytest.raises(InputError, match=words):
         read_published(content, "l.csv")

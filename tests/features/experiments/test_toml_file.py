@@ -188,7 +188,6 @@ def test_another_base() -> None:
             "noise_seeds = [0]",
             "file, line 4: noise_seeds is [0], expected seeds that are not in seeds",
         ),
-        ("[rows]", "[rows]\nseed = 1", "file, line 7: rows.seed has no effect without a sample"),
     ],
 )
 def test_errors_name_line_and_key(old: str, new: str, message: str) -> None:

@@ -14,14 +14,11 @@ from core.features.experiments import engine
 from core.features.experiments.arm_rows import ArmLoader
 from core.features.experiments.kinds.shown import ToolsSettings
 from core.features.experiments.result import ExperimentResult
-from core.runs import launch
-from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.run_scores import RunRows
 from core.stats.permutations import sign_flip_test
 from core.store import runs
 from tests import worlds
-from tests.fakes import scripted as scripted_server
 from tests.moving_evidence import MOVES, TOOLS, Asked, leave_tools_out
 
 ROWS = 24
@@ -123,37 +120,6 @@ def test_an_arm_is_compared_on_the_rows_of_its_test(
         f"without {tool}": ROWS - (2 if tool == MOVES else 1) for tool in TOOLS
     }
     assert (result.n, result.left_out) == (ROWS - 1, 1)
-
-
-@pytest.mark.soak
-def test_one_that_is_killed_goes_on_and_asks_nothing_twice(workspace: Workspace) -> None:
-    worlds.furnish(workspace)
-    with scripted_server.serving() as address:
-        options = {"rounds": 0, "tools": "gene_class,base_rates"}
-        asking = RunRequest(
-            "debate", None, options, "split=train;sample=4", "r", "scripted", endpoint=address
-        )
-        launch.start(workspace, asking)
-        settings = ToolsSettings(run="r", repeats=1, endpoint=address)
-        plan = engine.plan(workspace, "tools", settings)
-        assert (len(plan.runs), plan.left) == (4, 3)
-
-        def leave(_run: str, done: int, _total: int) -> None:
-            if done == 2:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            engine.run(workspace, plan, progress=leave)
-        saved = engine.find_saved(workspace, "evidence of r")
-        with pytest.raises(StateError, match="2 of 4 runs are missing"):
-            engine.result_of(workspace, saved)
-        again = engine.plan_again(workspace, saved)
-        assert again.left == 2
-        done = engine.run(workspace, again)
-        counts = scripted_server.request_counts(address)["/v1/chat/completions"]
-    assert done.runs == plan.saved.runs
-    assert counts == 4 * 2 * 4  # the run itself, which is the first of four
-    assert len(engine.result_of(workspace, done).arms) == 3
 
 
 @pytest.mark.soak

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -157,9 +156,3 @@ def test_one_that_is_not_there_is_not_found(here: Workspace) -> None:
         finetunes.resume(here)
     with pytest.raises(NotFound, match="fine-tune 0123: not in this workspace"):
         finetunes.find(here, "0123")
-
-
-@pytest.mark.soak
-def test_this_interpreter_is_taken_where_there_is_no_other(here: Workspace) -> None:
-    assert job_folder.default_python() == Path(sys.executable)
-    assert here.settings.workspace.exists()

@@ -24,17 +24,10 @@ from core.features.experiments.ideas.idea import (
     idea,
     mask_scores,
 )
-from core.features.experiments.ideas.priors import Neighbours, make_trial, predict
+from core.features.experiments.ideas.priors import Neighbours, fuse_ranks, make_trial, predict
 from core.scoring.run_scores import RunRows
 from core.stats.arrays import Floats
 from core.stats.scores_and_labels import Scores
-from core.transfer.fusion import (
-    Component,
-    Percentiles,
-    fuse,
-    percentiles_of,
-    weights_of,
-)
 from core.transfer.knn import Priors
 from core.transfer.protocols import support_range, weights_by_support
 from core.transfer.similarity import Space
@@ -51,12 +44,6 @@ def predict_rows(
     return [priors for priors, _ in predict(material, knn, chosen.cuts, run)]
 
 
-def ranks_of(scores: Scores, priors: Sequence[Priors]) -> Percentiles:
-    """Return the percentiles of a run and of kNNs on its rows."""
-    components = [Component(f"knn {i}", each.de, each.up) for i, each in enumerate(priors)]
-    return percentiles_of([Component("run", scores.p_de, scores.p_up), *components])
-
-
 def fused_arm(
     name: str,
     scores: Scores,
@@ -68,9 +55,8 @@ def fused_arm(
     for DE and DIR alike."""
     fused = []
     for priors in zip(*knns, strict=True):
-        own = [weight(each) if callable(weight) else weight for each in priors]
-        weights = [np.broadcast_to(each, scores.p_de.shape) for each in own]
-        fused.append(fuse(ranks_of(scores, priors), weights_of(weights, weights)).scores())
+        weights = [weight(each) if callable(weight) else weight for each in priors]
+        fused.append(fuse_ranks(scores, [Scores(each.de, each.up) for each in priors], weights))
     return Ranking(name, tuple(fused), note)
 
 

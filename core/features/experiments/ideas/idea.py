@@ -3,6 +3,7 @@ computes, scored alike in the same cells, and their judgement, which is that of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,16 +21,14 @@ from core.base.fields.setting import Share, setting, split_names
 from core.base.result import Table
 from core.base.types import EXTERNAL_SCORE, MADE_ELSEWHERE
 from core.evidence.packs import Packs
-from core.features.experiments.result import ArmResult, ExperimentResult, judge_arms
+from core.features.experiments.compare import compare_scores
+from core.features.experiments.result import METRICS, ArmResult, ExperimentResult, judge_arms
 from core.runs import packs
 from core.runs.component_loader import default_dataset, load_index, load_spaces
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import RunRows, load_scored_rows
-from core.stats.arrays import Codes, Floats
-from core.stats.cell_auroc import influence_within_cells
-from core.stats.delong import Estimate, estimates, widen
-from core.stats.influence import Influence, mean_influence
-from core.stats.scores_and_labels import Scores, outcome_of, tasks
+from core.stats.arrays import Codes
+from core.stats.scores_and_labels import Scores
 from core.store import runs, spaces
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -164,11 +163,6 @@ NEEDS: Mapping[str, str] = MappingProxyType(
 )
 
 
-Metrics = tuple[Estimate | None, Estimate | None, Estimate | None]  # DE, DIR and their mean
-_OF_SCORES = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])  # the metrics of an arm from its scores
-_NONE: Metrics = (None, None, None)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
     """The rows that arms rank. labels: of shape (n_rows,); cells: of each cut, None for all pairs;
@@ -202,54 +196,22 @@ def score_arms(trial: Trial, arms: Sequence[Ranking], *, has_base: bool = True) 
 
     The variance between cuts, divided by their number, is in every interval.
     """
-    outcome = outcome_of(trial.labels)
-    cuts = [
-        influence_within_cells(
-            [task for arm in arms for task in tasks(outcome, arm.scores[cut])], cells
+    replicates = [(cut, 0) for cut in range(len(trial.cells))]
+    results = []
+    for arm in arms:
+        base = arms[0] if has_base else arm
+        scores = [*zip(base.scores, arm.scores, trial.cells, strict=True)]
+        compared = compare_scores(trial.labels, trial.rows, scores, replicates)
+        parts = {name: getattr(compared, name) for name in METRICS}
+        # a score needs rows of both classes
+        known = {name: part for name, part in parts.items() if not math.isnan(part.b.value)}
+        own = {name: part.b for name, part in known.items()}
+        change = {f"delta_{name}": part.change for name, part in known.items() if base is not arm}
+        n, run = max((each.n for each in own.values()), default=0), (arm.run,) * bool(arm.run)
+        results.append(
+            ArmResult(arm.name, "", n, trial.scored, **own, **change, runs=run, note=arm.note)
         )
-        for cut, cells in enumerate(trial.cells)
-    ]
-    single = np.eye(len(arms))
-    own, changes = _estimates(trial.rows, cuts, single, (0.0, 1.0)), [_NONE] * len(arms)
-    if has_base:
-        changes[1:] = _estimates(trial.rows, cuts, single[1:] - single[0], (-1.0, 1.0))
-    return [
-        ArmResult(
-            arm.name,
-            "",
-            _most(values),
-            trial.scored,
-            *values,
-            *change,
-            runs=(arm.run,) * bool(arm.run),
-            note=arm.note,
-        )
-        for arm, values, change in zip(arms, own, changes, strict=True)
-    ]
-
-
-def _estimates(
-    rows: Rows, cuts: Sequence[Influence], of_arms: Floats, limits: tuple[float, float]
-) -> list[Metrics]:
-    """Return the metrics of combinations of arms; None where a score in it is not defined. of_arms:
-    weights, a row for each."""
-    weights = np.kron(of_arms, _OF_SCORES)
-    by_cut = np.stack([each.values[:, 0] for each in cuts])
-    noise = np.zeros(len(weights))
-    if len(cuts) > 1:
-        noise = np.nan_to_num(
-            [np.var(by_cut[:, w != 0] @ w[w != 0], ddof=1) / len(cuts) for w in weights]
-        )
-    over_cuts = estimates(mean_influence(cuts), rows.pert, rows.gene, list(weights), limits)
-    values = [
-        None if np.isnan(each.value) else widen(each, float(variance), limits)
-        for [each], variance in zip(over_cuts, noise, strict=True)
-    ]
-    return [*zip(values[::3], values[1::3], values[2::3], strict=True)]
-
-
-def _most(values: Metrics) -> int:
-    return max((each.n for each in values if each is not None), default=0)
+    return results
 
 
 SMALLEST_EFFECT = 0.01

@@ -30,14 +30,14 @@ from core.features.experiments.ideas.idea import (
 )
 from core.features.experiments.ideas.priors import (
     Neighbours,
+    fuse_ranks,
     knn_arm,
     knn_arms,
     make_trial,
     predict,
 )
 from core.stats.arrays import Floats
-from core.stats.ranks import equal_groups, percentiles
-from core.stats.scores_and_labels import Scores
+from core.stats.ranks import equal_groups
 from core.transfer.knn import DEFAULT, Similarities, Weighting
 from core.transfer.similarity import SimilarityMatrices, Space
 
@@ -287,16 +287,9 @@ def network_similarity(
 def _mean_rank(genes: Ranking, other: Ranking, weight: float) -> Ranking:
     """Return the weighted mean of two arms' percentiles for each cut; `weight` belongs to
     `other`."""
-    scores = []
-    for a, b in zip(genes.scores, other.scores, strict=True):
-        axes = [
-            (1 - weight) * percentiles(x) + weight * percentiles(y)
-            for x, y in ((a.p_de, b.p_de), (a.p_up, b.p_up))
-        ]
-        scores.append(Scores(axes[0], axes[1]))
-    return Ranking(
-        f"genes and {other.name}", tuple(scores), f"ranks, weight {weight:g} on the partners"
-    )
+    both = zip(genes.scores, other.scores, strict=True)
+    scores = tuple(fuse_ranks(a, [b], [weight]) for a, b in both)
+    return Ranking(f"genes and {other.name}", scores, f"ranks, weight {weight:g} on the partners")
 
 
 def _judge_partners(material: Material, chosen: PartnerSettings) -> Judged:

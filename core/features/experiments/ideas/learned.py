@@ -4,8 +4,7 @@ on [perturbation, gene, their product] beside the kNN of the same vectors."""
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -14,8 +13,7 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from core.base.fields.setting import setting
-from core.base.result import Table
-from core.evidence.tools.gene_class import PROGRAMS, program_of
+from core.evidence.tools.gene_class import program_of
 from core.features.experiments.ideas.idea import (
     Cuts,
     Judged,
@@ -31,7 +29,6 @@ from core.stats.arrays import Bools, Codes, Floats, count_codes
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.transfer.similarity import Space
 
-LABELS = ("up", "down", "none")
 NO_PROGRAM = "no program"
 _SIGN = {"up": 1.0, "down": -1.0}
 
@@ -44,22 +41,6 @@ class ProgramSettings(OnLabels):
         float, Ge(0.0), setting("Number of pseudo-rows at the base rate added to each program.")
     ] = 20.0
     cuts: Cuts = 10
-
-
-def program_counts(labels: Iterable[str], programs: Sequence[str]) -> list[dict[str, Any]]:
-    """Return each program of the target gene with program, expected (up, down or ""), rows, up,
-    down, none; most rows first."""
-    expected = {program.name: program.expected for program in PROGRAMS}
-    counts = Counter(zip(programs, labels, strict=True))
-    return [
-        {
-            "program": name,
-            "expected": expected.get(name, ""),
-            "rows": n,
-            **{label: counts[name, label] for label in LABELS},
-        }
-        for name, n in Counter(programs).most_common()
-    ]
 
 
 def _rates(trial: Trial, code: Codes, n_cuts: int, strength: float) -> tuple[Scores, ...]:
@@ -102,10 +83,9 @@ def _judge_programs(material: Material, chosen: ProgramSettings) -> Judged:
             "learned in folds",
         ),
     ]
-    counts = program_counts(trial.labels, names)
     covered = np.mean([program is not None for program in programs])
     remark = f"{covered:.0%} of rows have a gene of a curated program; the others tie."
-    return Judged(trial, arms, (remark,), details=(Table("Programs", tuple(counts)),))
+    return Judged(trial, arms, (remark,))
 
 
 PROGRAM_PRIORS = idea(
@@ -184,6 +164,9 @@ def _fit_and_predict(
 ) -> Floats:
     """Return the probabilities of the rows inside a cell, learned from the visible rows; base rates
     if there are too few."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
     p: Floats = np.full(int(inside.sum()), positive[seen].mean() if seen.any() else 0.5)
     known, wanted = seen & covered, inside & covered
     if (
@@ -193,13 +176,11 @@ def _fit_and_predict(
         or not wanted.any()
     ):
         return p
-    mean, spread = features[known].mean(axis=0), features[known].std(axis=0) + 1e-9
-    fitted = model()
     with warnings.catch_warnings():
         # a fit that stops early warns; the number of steps is a setting
         warnings.simplefilter("ignore")
-        fitted.fit((features[known] - mean) / spread, positive[known])
-        p[covered[inside]] = fitted.predict_proba((features[wanted] - mean) / spread)[:, 1]
+        fitted = make_pipeline(StandardScaler(), model()).fit(features[known], positive[known])
+    p[covered[inside]] = fitted.predict_proba(features[wanted])[:, 1]
     return p
 
 

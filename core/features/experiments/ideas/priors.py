@@ -19,6 +19,7 @@ from core.stats.scores_and_labels import (
 )
 from core.transfer.cut_priors import prepare_cuts
 from core.transfer.cuts import scores_with_stand_ins
+from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting
 from core.transfer.protocols import (
     EvaluationProtocol,
@@ -84,6 +85,14 @@ def knn_arm(name: str, predicted: Sequence[tuple[Priors, Priors]]) -> Ranking:
         tuple(scores_with_stand_ins(*each) for each in predicted),
         f"covers {covered:.0%} of rows",
     )
+
+
+def fuse_ranks(base: Scores, others: Sequence[Scores], weights: Sequence[Floats | float]) -> Scores:
+    """Return the rank fusion of scores of the same rows. weights: of each other, for DE and DIR
+    alike, one number or one for each row."""
+    components = [Component(f"{i}", each.p_de, each.p_up) for i, each in enumerate([base, *others])]
+    in_rows = [np.broadcast_to(weight, base.p_de.shape) for weight in weights]
+    return fuse(percentiles_of(components), weights_of(in_rows, in_rows)).scores()
 
 
 def learn_in_folds(

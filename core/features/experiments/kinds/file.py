@@ -169,9 +169,7 @@ def parse_experiment(text: str, file: str = "specification") -> FileExperiment:
     base = spec.base or next(iter(arms))
     if base not in arms:
         raise table.error("base", f"is {base!r}, expected {', '.join(arms)}")
-    rows, about = table.table("rows"), table.table("hypothesis")
-    if rows is not None and spec.rows.run and not spec.rows.sample and "seed" in rows.values:
-        raise rows.error("seed", "has no effect without a sample; expected sample = N too")
+    about = table.table("hypothesis")
     if set(spec.noise_seeds or ()) & set(spec.seeds):
         seeds = table.values["noise_seeds"]
         raise table.error("noise_seeds", f"is {seeds}, expected seeds that are not in seeds")

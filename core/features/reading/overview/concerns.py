@@ -156,7 +156,8 @@ def _collect(context: PageContext) -> list[Concern]:
     for job in other_jobs():
         if job.ended_early:
             title = f"{kinds()[job.kind].title}: {job.words}"
-            waiting.append(Concern(job.name, title, partial(links.to_job, job), job.cause))
+            show = partial(links.to_job, job) if job.page else _say
+            waiting.append(Concern(job.name, title, show, job.cause))
     leaks = _find_leaks(context)
     for name, what in leaks.value or ():
         waiting.append(Concern(name, what, lambda text: st.markdown(as_text(text))))

@@ -15,7 +15,6 @@ from core.features.experiments.ideas.knn_ideas import (
 )
 from core.features.experiments.ideas.learned import (
     predict_cells,
-    program_counts,
 )
 from core.features.experiments.ideas.saved_runs import flatten, rank_with_ties
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
@@ -50,21 +49,6 @@ def test_network_similarities_are_scores_and_cover_who_has_a_partner_here() -> N
     assert similar.block(at, at)[1].tolist() == [0.9, 1.0, 0.5, 0.0]
     assert similar.covers(at).tolist() == [[True, True, True, False]]
     assert similar.block(at, at)[3].tolist() == [0.0, 0.0, 0.0, 0.0]
-
-
-def test_expectations_are_held_against_counts() -> None:
-    labels = ["up", "up", "down", "none", "up", "down", "none"]
-    programs = [
-        "cell cycle",
-        "cell cycle",
-        "cell cycle",
-        "cell cycle",
-        "p53 response",
-        "no program",
-        "ribosomal proteins",
-    ]
-    counts = program_counts(labels, programs)
-    assert [*counts[0].values()] == ["cell cycle", "down", 4, 2, 1, 1]
 
 
 @pytest.mark.soak
