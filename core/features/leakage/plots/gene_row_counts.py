@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from core.plots import scores
 from core.plots.captioned import CaptionedFigure
+from core.plots.forest_plot import Forest
 from core.scoring.report_part import ReportPart
 from core.stats.intervals import wilson_interval
 from core.stats.scores_and_labels import outcome_of
@@ -40,8 +40,8 @@ def table(labels: ArrayLike, gene: ArrayLike) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
-def figure(table: pd.DataFrame) -> go.Figure:
-    """Draw the shares with an effect by rows per gene, and the share over all rows. table: from
+def figure(table: pd.DataFrame) -> Forest:
+    """Return the shares with an effect by rows per gene, and the share over all rows. table: from
     `table`."""
     named = table.rename(columns={"rows_per_gene": "name", "share_de": "estimate", "rows": "n"})
     overall = table["with_effect"].sum() / table["rows"].sum()
