@@ -1,5 +1,5 @@
-"""What a server does before its first visitor, while it is open already: it imports what pages need,
-and loads what the first page shows."""
+"""What a server does before its first visitor, while it is open already: it imports what pages
+need, and loads what the first page shows."""
 
 from __future__ import annotations
 
