@@ -197,6 +197,12 @@ class FileKind(Protocol):
     def __call__(self, path: Path) -> pd.DataFrame | None: ...
 
 
+class FirstPage(Protocol):
+    """Load what the first page shows by default, into the server's caches, when a server starts."""
+
+    def __call__(self) -> object: ...
+
+
 class EmptyWorkspace(Protocol):
     """Fill an empty workspace when the app is started on it."""
 
@@ -276,6 +282,7 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "file_formats": FileFormat,
         "file_kinds": FileKind,
         "empty_workspace": EmptyWorkspace,
+        "first_page": FirstPage,
         "kept_results": KeepResults,
         "upload_tasks": UploadTask,
     }
@@ -327,6 +334,7 @@ class Feature:
     file_formats: tuple[Reference, ...] = ()
     file_kinds: tuple[Reference, ...] = ()
     empty_workspace: tuple[Reference, ...] = ()
+    first_page: tuple[Reference, ...] = ()
     kept_results: tuple[Reference, ...] = ()
     upload_tasks: Mapping[str, Reference] = field(default_factory=dict)
     needs: tuple[str, ...] = ()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from core.base.feature import resolve
 from core.base.result import Result
+from core.plots.forest_plot import Forest
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,7 +21,7 @@ class CaptionedFigure:
     """One figure, or a sentence instead of it. title: its topic. subject: its run or runs.
 
     finding: its message as a headline, "" if the sentence is one. sentence: its message, with
-    numbers. caption: dataset or run, n, and the interval or why there is none. chart: None where
+    numbers. caption: dataset or run, n, and the interval or why there is none. drawn: None where
     there is nothing to draw; the sentence then says why. table: its numbers.
     """
 
@@ -26,9 +29,14 @@ class CaptionedFigure:
     subject: str
     sentence: str
     caption: str = ""
-    chart: go.Figure | None = None
+    drawn: Forest | go.Figure | None = None
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
     finding: str = ""
+
+    @property
+    def chart(self) -> go.Figure | None:
+        """The figure as plotly draws it."""
+        return self.drawn.chart if isinstance(self.drawn, Forest) else self.drawn
 
     @property
     def headline(self) -> str:
@@ -37,7 +45,7 @@ class CaptionedFigure:
 
 
 def together(
-    made: Sequence[CaptionedFigure], draw: Callable[[pd.DataFrame], go.Figure]
+    made: Sequence[CaptionedFigure], draw: Callable[[pd.DataFrame], Forest | go.Figure]
 ) -> CaptionedFigure:
     """Return the figures of several runs, in order, as one; of one run, it alone.
 
@@ -45,7 +53,7 @@ def together(
     """
     if len(made) == 1:
         return made[0]
-    drawn = [one for one in made if one.chart is not None]
+    drawn = [one for one in made if one.drawn is not None]
     title, subject = made[0].title, f"{len(made)} runs"
     sentence = " ".join(one.sentence for one in made)
     if not drawn:
@@ -78,7 +86,7 @@ def captioned(result: Result, subject: str) -> CaptionedFigure:
         subject=subject,
         sentence=result.sentence,
         caption=" · ".join(filter(None, (result.scope, *result.caveats))),
-        chart=None if figure is None else resolve(figure.draw)(**figure.values),
+        drawn=None if figure is None else resolve(figure.draw)(**figure.values),
         table=drawn
         if drawn is not None
         else pd.DataFrame()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from core.base.texts import rows_behind
 from core.plots import theme
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 CHANCE: Final = 0.5  # the AUROC of a random score
 TEXT_PX: Final = 18  # one line of text above a plot
@@ -76,22 +78,35 @@ def error_bars(table: pd.DataFrame, value: str, colour: str) -> dict[str, object
     return {"array": above, "arrayminus": below, "color": colour, "thickness": 1.5, "width": 3}
 
 
-def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, float]) -> int:
-    """Draw vertical lines with their names above the plot; return the height of the names in
-    pixels.
+def names_above(
+    lines: Sequence[Line], span: tuple[float, float], width_px: int = _NARROW_PX
+) -> list[list[Line]]:
+    """Return the lines of a plot by the level of their names above it, the lowest first, so that no
+    name touches another of its level.
 
-    span: the range of the x axis. A name that would touch the previous one is placed one line of
-    text higher.
+    span: the range of the x axis, which is `width_px` wide.
     """
-    ends: list[float] = []  # where the last name on each level ends
-    # width of a character in units of the axis
-    scale = _CHARACTER_PX / _NARROW_PX * (span[1] - span[0])
+    levels: list[list[Line]] = []
+    ends: list[float] = []  # where the last name of each level ends
+    scale = _CHARACTER_PX / width_px * (span[1] - span[0])  # of a character, on the axis
     for line in sorted(
         (line for line in lines if not np.isnan(line.value)), key=lambda line: line.value
     ):
         half = len(line.name) * scale / 2
         level = next((k for k, end in enumerate(ends) if end < line.value - half), len(ends))
-        ends[level : level + 1] = [line.value + half]
+        if level == len(levels):
+            levels.append([])
+            ends.append(0.0)
+        levels[level].append(line)
+        ends[level] = line.value + half
+    return levels
+
+
+def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, float]) -> int:
+    """Draw vertical lines with their names above the plot; return the height of the names in
+    pixels. span: the range of the x axis."""
+    levels = names_above(lines, span)
+    for level, line in ((level, line) for level, on in enumerate(levels) for line in on):
         figure.add_shape(
             type="line",
             x0=line.value,
@@ -105,7 +120,7 @@ def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, f
         figure.add_annotation(
             x=line.value, yref="paper", y=1, yshift=level * TEXT_PX, yanchor="bottom", **_name(line)
         )
-    return len(ends) * TEXT_PX
+    return len(levels) * TEXT_PX
 
 
 def draw_horizontal(figure: go.Figure, line: Line) -> int:
@@ -157,6 +172,8 @@ def figure(
     y are left out. x: numbers, or texts at equal distances. references: curves to draw dashed,
     without points.
     """
+    import plotly.graph_objects as go
+
     chart = go.Figure()
     is_numeric = pd.api.types.is_numeric_dtype(table["x"])
     points = table.reindex(columns=[*COLUMNS, "low", "high", "is_best"]).dropna(subset="y")

@@ -3,20 +3,27 @@ figures use it."""
 
 from __future__ import annotations
 
+import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from core.plots import drawing, theme
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 NAME_LENGTH = 36  # characters of a name; the hover shows the full name
 ENDS = ("estimate", "low", "high")
 _DOT, _GAP_PX = 9, 6
+_MOST_TICKS: Final = 6
+_LEAST_PX: Final = 400  # width of the axis as HTML, for which names of lines have room
+_DASHES: Final = {"solid": "solid", "dot": "dotted", "dash": "dashed"}  # plotly's → CSS's
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +46,24 @@ class Row:
     longest: int = NAME_LENGTH
     is_heading: bool = False
 
+    @property
+    def shown_colour(self) -> str:
+        """The colour of the dot and the interval."""
+        return self.colour or (theme.CHOSEN if self.is_bold else theme.BASELINE)
+
+    def markup(self, longest: int | None = None) -> str:
+        """Return the name in bold or italics where it is to be, cut at `longest` characters."""
+        name = drawing.escape(self.name, longest or len(self.name))
+        return f"<b>{name}</b>" if self.is_bold else f"<i>{name}</i>" if self.is_heading else name
+
     def as_record(self) -> dict[str, object]:
         """Return the row as drawn: name and hover as markup, words, colour, symbol, estimate, low
         and high."""
-        name = drawing.escape(self.name, self.longest)
-        name = f"<b>{name}</b>" if self.is_bold else f"<i>{name}</i>" if self.is_heading else name
         return {
-            "name": name,
+            "name": self.markup(self.longest),
             "words": drawing.escape(self.words),
             "hover": "<br>".join(map(drawing.escape, self.hover)),
-            "colour": self.colour or (theme.CHOSEN if self.is_bold else theme.BASELINE),
+            "colour": self.shown_colour,
             "symbol": self.symbol,
             **dict(zip(ENDS, self.ends, strict=True)),
         }
@@ -78,17 +93,46 @@ def ends_of(row: Any) -> tuple[float, float, float]:
     return row.estimate, row.low, row.high
 
 
-def draw_forest(
-    shown: Sequence[Row],
-    lines: Sequence[drawing.Line],
-    title: str,
-    reach: Sequence[float] = (),
-) -> go.Figure:
-    """Draw one row of the plot for each row, from the top, and every line with its name.
+@dataclass(frozen=True)
+class Forest:
+    """The rows of a plot from the top, the lines across it with their names, and the title of the
+    value axis, which also includes the values of `reach`.
 
-    title: of the value axis, which also includes the values of `reach`.
+    A page shows it as HTML, which a browser draws at once; files are drawn by plotly.
     """
-    rows = pd.DataFrame([each.as_record() for each in shown]).assign(y=np.arange(len(shown)))
+
+    rows: Sequence[Row]
+    lines: Sequence[drawing.Line]
+    title: str
+    reach: Sequence[float] = ()
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """The ends of the value axis."""
+        ends = [
+            *(end for row in self.rows for end in row.ends),
+            *(line.value for line in self.lines),
+            *self.reach,
+        ]
+        low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+        room = 0.04 * (high - low) or 0.05
+        return low - room, high + room
+
+    @cached_property
+    def chart(self) -> go.Figure:
+        """The plot as a plotly figure."""
+        return _draw(self)
+
+    def html(self) -> str:
+        """Return the plot as HTML, to be styled by `forest` in style.css."""
+        return _as_html(self)
+
+
+def _draw(forest: Forest) -> go.Figure:
+    rows = pd.DataFrame([each.as_record() for each in forest.rows])
+    rows = rows.assign(y=np.arange(len(rows)))
+    import plotly.graph_objects as go
+
     figure = go.Figure()
     for colour, part in rows[rows["estimate"].notna()].groupby("colour", sort=False):
         hollow = part[["low", "high"]].isna().any(axis=1)
@@ -105,17 +149,10 @@ def draw_forest(
             hovertext=part["hover"],
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    ends = [
-        *rows[list(ENDS)].to_numpy(dtype=np.float64).ravel(),
-        *[*(line.value for line in lines), *reach],
-    ]
-    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
-    room = 0.04 * (high - low) or 0.05
-    span = low - room, high + room
-    above = drawing.draw_vertical(figure, lines, span)
+    above = drawing.draw_vertical(figure, forest.lines, forest.span)
     height = above + 70 + theme.ROW_PX * len(rows)
     figure.update_layout(height=height, margin_t=8 + above, minreducedheight=theme.ROW_PX)
-    figure.update_xaxes(title=title, range=span, zeroline=False)
+    figure.update_xaxes(title=drawing.escape(forest.title), range=forest.span, zeroline=False)
     figure.update_yaxes(
         range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False
     )
@@ -141,3 +178,70 @@ def _draw_words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:
         }
     )
     return figure
+
+
+def _as_html(forest: Forest) -> str:
+    """Return a grid of three columns: names, fields in which marks stand at shares of the width,
+    and words. The names of lines stand above it, the values of the axis below."""
+    low, high = forest.span
+
+    def share(value: float) -> float:
+        return 100 * (value - low) / (high - low)
+
+    step = _round_step((high - low) / _MOST_TICKS)
+    values = (step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)).tolist()
+    behind = "".join(f'<i style="left:{share(value):.3f}%"></i>' for value in values)
+    behind += "".join(
+        f'<i style="left:{share(line.value):.3f}%;border-left:2px {_DASHES[line.dash]}'
+        f' {line.colour}"></i>'
+        for line in forest.lines
+        if not math.isnan(line.value)
+    )
+    levels = drawing.names_above(forest.lines, forest.span, _LEAST_PX)
+    shown = [
+        ("", _on_axis((share(line.value), line.name) for line in level), "")
+        for level in reversed(levels)
+    ]
+    shown += [
+        (
+            row.markup(),
+            f'<span class="field" title="{html.escape(chr(10).join(row.hover))}">{behind}'
+            f"{_marks(row, share)}</span>",
+            html.escape(row.words),
+        )
+        for row in forest.rows
+    ]
+    decimals = max(0, -math.floor(math.log10(step)))
+    numbers = [(share(value), f"{round(value, 9) + 0.0:.{decimals}f}") for value in values]
+    shown.append(("", _on_axis(numbers), ""))
+    shown.append(("", f'<span class="title">{html.escape(forest.title)}</span>', ""))
+    cells = "".join(
+        f"<span>{name}</span>{field}<span>{words}</span>" for name, field, words in shown
+    )
+    return f'<div class="forest">{cells}</div>'
+
+
+def _marks(row: Row, share: Callable[[float], float]) -> str:
+    """Return the interval of a row as a bar, and its estimate as a dot, hollow without an
+    interval."""
+    estimate, low, high = row.ends
+    if math.isnan(estimate):
+        return ""
+    has_interval = not math.isnan(low + high)
+    left, width = share(low), share(high) - share(low)
+    bar = f'<u style="left:{left:.3f}%;width:{width:.3f}%;color:{row.shown_colour}"></u>'
+    kind = row.symbol if has_interval else f"{row.symbol} hollow"
+    dot = f'<s class="{kind}" style="left:{share(estimate):.3f}%;color:{row.shown_colour}"></s>'
+    return (bar if has_interval else "") + dot
+
+
+def _on_axis(texts: Iterable[tuple[float, str]]) -> str:
+    """Return texts in a line, each in the middle of its place in percent of the width."""
+    parts = (f'<small style="left:{at:.3f}%">{html.escape(text)}</small>' for at, text in texts)
+    return f'<span class="axis">{"".join(parts)}</span>'
+
+
+def _round_step(least: float) -> float:
+    """Return the smallest of 1, 2, 5, 10, 20 … times a power of ten that is not below `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(times * power for times in (1, 2, 5, 10) if times * power >= least)

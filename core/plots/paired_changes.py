@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from core.base.texts import estimate_text, quantity_text
 from core.plots import drawing, forest_plot
-from core.plots.forest_plot import Row, ends_of
+from core.plots.forest_plot import Forest, Row, ends_of
 from core.stats.power import LEVEL
 
 _JUDGED = "perturbation and gene"  # the unit that decides: only it is drawn in colour
@@ -25,8 +24,8 @@ _NAMES = {
 
 def figure(
     table: pd.DataFrame, detectable: float = np.nan, title: str = "change of the AUROC"
-) -> go.Figure:
-    """Draw one row of the forest plot for each difference, grouped by metric, with the line of no
+) -> Forest:
+    """Return one row of the forest plot for each difference, grouped by metric, with the line of no
     difference.
 
     table: metric, unit (as in `_NAMES`, or a name), estimate, low, high (NaN if there is none), n,
@@ -37,7 +36,7 @@ def figure(
     rows = forest_plot.rows_in_blocks(
         table, "metric", _row, lambda part: words if part["metric"].iloc[0] == "mean" else ""
     )
-    return forest_plot.draw_forest(rows, [drawing.Line(0.0, "no difference", dash="dot")], title)
+    return Forest(rows, [drawing.Line(0.0, "no difference", dash="dot")], title)
 
 
 def _row(row: Any) -> Row:

@@ -9,13 +9,13 @@ import re
 import textwrap
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Any, Final, Literal, get_args
-
-import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from core.base.errors import StateError
 from core.plots import drawing, theme
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 Form = Literal["png", "svg", "pdf", "html"]
 FORMS: Final = get_args(Form)
@@ -36,6 +36,8 @@ def with_heading(
     width: in pixels, None for the width of the page.
     """
     lines = textwrap.wrap(caption, _LINE_CHARACTERS)
+    import plotly.graph_objects as go
+
     above = _TITLE_PX + _CAPTION_PX * len(lines) + _GAP_PX
     printed = go.Figure(chart)
     printed.update_layout(
@@ -175,4 +177,6 @@ def as_data(chart: go.Figure) -> dict[str, Any]:
 
 def library() -> str:
     """Return the script of the installed version of Plotly."""
+    from plotly.offline import get_plotlyjs
+
     return str(get_plotlyjs()).replace("\r\n", "\n")

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from core.base.texts import NO_BIOLOGY, estimate_text, number_text
 from core.plots import drawing, forest_plot, theme
-from core.plots.forest_plot import Row, ends_of
+from core.plots.forest_plot import Forest, Row, ends_of
 
 _OPTIONAL: Final[dict[str, Any]] = {"kind": "", "about": "", "cost": np.nan, "n_labelled": np.nan}
 _SYMBOLS: Final = {"": "circle", "here": "circle", "public": "diamond", "baseline": "square"}
@@ -33,8 +32,9 @@ def figure(
     overall: float | None = None,
     control: float | None = None,
     has_chance: bool = True,
-) -> go.Figure:
-    """Draw one row of the forest plot for each score, in the given order, with the line of chance.
+) -> Forest:
+    """Return one row of the forest plot for each score, in the given order, with the line of
+    chance.
 
     Diamonds are public scores, squares baselines without biology. table: name, estimate, low, high,
     n (NaN if unknown; a score without an estimate shows the reason), and optionally kind (here,
@@ -61,7 +61,7 @@ def figure(
     )
     if overall is not None:
         lines.append(drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN))
-    return forest_plot.draw_forest(shown, lines, drawing.METRICS.get(title, drawing.escape(title)))
+    return Forest(shown, lines, drawing.METRICS.get(title, title))
 
 
 def _row(row: Any, metric: str) -> Row:

@@ -7,11 +7,12 @@ few that Streamlit needs; a test compares them.
 
 from __future__ import annotations
 
-from typing import Final
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Final
 
 from core.base.texts import NO_LABEL
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 UP: Final = "#D55E00"
 DOWN: Final = "#0072B2"
@@ -54,6 +55,8 @@ def tint(colour: str, strength: float) -> str:
 def template(base: str = "light") -> go.layout.Template:
     """Return the plotly template of a surface: grid on the value axis only, no legend, room for
     direct labels."""
+    import plotly.graph_objects as go
+
     colours = SURFACES[base]
     axis = {
         "gridcolor": colours["line"],

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from core.base.workbook import encode, encode_for_spreadsheets
@@ -43,27 +42,33 @@ def _about() -> tuple[Workspace, Dataset | None, Run | None]:
     return about
 
 
-def show(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: str) -> None:
+def show(name: str, figure: CaptionedFigure) -> None:
     """Show a figure's table, and the buttons that download both; name: of the figure on its
     page."""
     _, found, _ = _about()
     dataset = found.name if found else ""
-    parts = caption.split(" · ")
-    heading = caption if dataset in parts else f"{dataset} · {caption}"
-    st.dataframe(table, hide_index=True)
-    file = printed.file_name(dataset, *(part for part in parts[:1] if part != dataset), title)
-    show_table_buttons(table, name, file)
+    parts = figure.caption.split(" · ")
+    heading = figure.caption if dataset in parts else f"{dataset} · {figure.caption}"
+    st.dataframe(figure.table, hide_index=True)
+    file = printed.file_name(
+        dataset, *(part for part in parts[:1] if part != dataset), figure.title
+    )
+    show_table_buttons(figure.table, name, file)
     reason = printed.why_no_images()  # without a browser for images, there is only HTML
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Figure", width="content")
         for form in printed.FORMS:
             if form == "html" or not reason:
-                build = partial(printed.encode, chart, form, title, heading)
+                build = partial(_encode, figure, form, heading)
                 _show_button(
                     _FORM_WORDS.get(form, form.upper()), f"{file}.{form}", f"{form}-{name}", build
                 )
     if reason:
         st.caption(f"{reason}.")
+
+
+def _encode(figure: CaptionedFigure, form: printed.Form, heading: str) -> bytes:
+    return printed.encode(figure.chart, form, figure.title, heading)
 
 
 def show_table_buttons(table: pd.DataFrame, name: str, file: str) -> None:
@@ -126,7 +131,7 @@ def show_keepers(workspace: Workspace, make: Callable[[], View], key: str) -> No
         show_buttons(workspace, make, key)
 
 
-def show_figure_keepers(chart: go.Figure, name: str, found: CaptionedFigure) -> None:
+def show_figure_keepers(name: str, found: CaptionedFigure) -> None:
     """Show the buttons that keep a figure. name: of the figure on its page."""
     workspace, dataset, run = _about()
     if dataset is None:
@@ -139,7 +144,7 @@ def show_figure_keepers(chart: go.Figure, name: str, found: CaptionedFigure) -> 
             links.address_of_view(),
             found.sentence,
             run=run.id if run is not None else None,
-            figure=replace(found, chart=chart),
+            figure=found,
         )
 
     show_keepers(workspace, make, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import pandas as pd
@@ -12,7 +13,7 @@ from pandas.io.formats.style import Styler
 from core.base.result import Result
 from core.plots.captioned import captioned
 from core.ui import figure_menu
-from core.ui.widgets import as_text, show_figure
+from core.ui.widgets import as_text, show_captioned
 
 
 def show_result(result: Result, subject: str, key: str) -> None:
@@ -20,12 +21,12 @@ def show_result(result: Result, subject: str, key: str) -> None:
     the page."""
     st.markdown(f"**{as_text(result.sentence)}**")
     shown = captioned(result, subject)
-    if result.scope and shown.chart is None:  # else it is the figure's caption
+    if result.scope and shown.drawn is None:  # else it is the figure's caption
         st.caption(as_text(result.scope))
     for caveat in result.caveats:
         st.caption(f":orange[⚠] {as_text(caveat)}")
-    if shown.chart is not None:
-        show_figure(shown.chart, shown.table, key, shown.title, result.scope)
+    if shown.drawn is not None:
+        show_captioned(replace(shown, caption=result.scope, sentence=""), key)
     for i, table in enumerate(each for each in result.tables() if each.rows):
         st.markdown(as_text(table.title))
         show_table(pd.DataFrame(table.texts()), f"{key}-{i}")

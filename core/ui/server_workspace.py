@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from core.base import log
 from core.base.environment import describe
-from core.runs import component_loader
-from core.runs.component_loader import Progress
 from core.runs.jobs import overview
 from core.runs.workspace import Person, Workspace, open_workspace
 from core.store.runs import Run
-from core.transfer.permutation_null import PermutationNull
-from core.transfer.protocols import KnnInputs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from core.runs.component_loader import Progress
+    from core.transfer.permutation_null import PermutationNull
+    from core.transfer.protocols import KnnInputs
 
 _BUSY = threading.Lock()
 
@@ -70,10 +72,12 @@ def settle_runs(recorded: Sequence[Run]) -> None:
 
 
 def keep_null(
-    inputs: KnnInputs, labels: NDArray[np.object_], k: int, progress: Progress
+    inputs: KnnInputs, labels: NDArray[Any], k: int, progress: Progress
 ) -> PermutationNull:
     """Return the null of a kNN, which the server caches once it is computed."""
-    return component_loader.find_null(_own_workspace(), inputs, labels, k, progress=progress)
+    from core.runs.component_loader import find_null  # which pages without neighbours do not need
+
+    return find_null(_own_workspace(), inputs, labels, k, progress=progress)
 
 
 def _settle(workspace: Workspace) -> None:

@@ -74,10 +74,11 @@ def show_sign_in() -> None:
     st.markdown("## Sign in")
     if user.get("is_logged_in") is True:
         email = as_text(str(user.get("email") or "an account without an e-mail address"))
-        if user.get("email_verified") is False:
+        if _is_unverified(user):
             st.error(
-                f"{email} is not verified by its provider. Verify the address there, then sign in"
-                " again."
+                f"{email} is not verified by its provider: email_verified is"
+                f" {as_text(repr(user['email_verified']))}, expected true. Verify it there, then"
+                " sign in again."
             )
         else:
             st.error(
@@ -134,13 +135,16 @@ def account_of(user: Mapping[str, Any]) -> Account | None:
     """Return the account signed in according to Streamlit; None if there is none, or if its address
     is unverified."""
     email, name = user.get("email"), user.get("name")
-    if (
-        user.get("is_logged_in") is not True
-        or not isinstance(email, str)
-        or user.get("email_verified") is False
-    ):
+    if user.get("is_logged_in") is not True or not isinstance(email, str) or _is_unverified(user):
         return None
     return Account(email, name if isinstance(name, str) else "")
+
+
+def _is_unverified(user: Mapping[str, Any]) -> bool:
+    """Return whether the provider says anything but true of the address; some send it as text, and
+    some say nothing of it."""
+    verified = user.get("email_verified", True)
+    return verified is not True and verified != "true"
 
 
 def may_upload_with(settings: Settings) -> bool:

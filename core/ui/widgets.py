@@ -12,17 +12,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.plots import theme
 from core.plots.captioned import CaptionedFigure
+from core.plots.forest_plot import Forest
 from core.ui import figure_menu
 from core.ui.linked import bind
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 _PLOTLY_IS_LOADED = "_plotly"  # a session key
 # Belongs to one run of the script, not to the session: an interrupted run leaves nothing for the
@@ -105,6 +108,33 @@ def show_figure(
     name: of the figure on its page; title: heading and name of its file; caption: run, number of
     rows, interval. sentence: its message, for a stop of a walk-through.
     """
+    show_captioned(CaptionedFigure(title, "", sentence, caption, chart, table), name)
+
+
+def show_captioned(found: CaptionedFigure, name: str) -> None:
+    """Show a figure as `show_figure` does; sentence and caption if there is nothing to draw.
+
+    A forest plot is HTML: no script has to be loaded before it is seen.
+    """
+    if found.drawn is None:
+        st.markdown(as_text(found.sentence))
+        st.caption(as_text(found.caption))
+        return
+    if isinstance(found.drawn, Forest):
+        with st.container(key=f"figure-{name}"):
+            st.html(found.drawn.html())
+    else:
+        _show_chart(found.drawn, name)
+    below = st.container(horizontal=True, key=f"below-{name}")
+    below.caption(as_text(found.caption))
+    with below:
+        figure_menu.show_notes_button(name, found.title)
+        figure_menu.show_figure_keepers(name, found)
+    with below.popover("Table", icon=":material/download:"):
+        figure_menu.show(name, found)
+
+
+def _show_chart(chart: go.Figure, name: str) -> None:
     chart.update_layout(
         template=theme.template("dark" if st.context.theme.type == "dark" else "light")
     )
@@ -120,26 +150,6 @@ def show_figure(
         place = st.empty()
         place.skeleton(height=int(chart.layout.height or theme.HEIGHT_PX))
         waiting.append(partial(place.plotly_chart, chart, **options))
-    below = st.container(horizontal=True, key=f"below-{name}")
-    below.caption(as_text(caption))
-    with below:
-        figure_menu.show_notes_button(name, title)
-        figure_menu.show_figure_keepers(
-            chart, name, CaptionedFigure(title, "", sentence, caption, chart)
-        )
-    with below.popover("Table", icon=":material/download:"):
-        figure_menu.show(chart, table, name, title, caption)
-
-
-def show_captioned(found: CaptionedFigure, name: str) -> None:
-    """Show a figure as `show_figure` does; sentence and caption if there is nothing to draw."""
-    if found.chart is None:
-        st.markdown(as_text(found.sentence))
-        st.caption(as_text(found.caption))
-    else:
-        show_figure(
-            found.chart, found.table, name, found.title, found.caption, sentence=found.sentence
-        )
 
 
 def flush() -> None:

@@ -10,6 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from core.plots.forest_plot import Forest
+
 # The arguments after the table, which is TABLE of the figure's own test file.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "cumulative_share": ("prior", "gene"),
@@ -56,7 +58,8 @@ def draw(name: str, table: pd.DataFrame) -> go.Figure:
     [draw_it] = {
         each.figure for each in imported if isinstance(each, ModuleType) and hasattr(each, "figure")
     }
-    chart = draw_it(table, *ARGUMENTS[name])
+    drawn = draw_it(table, *ARGUMENTS[name])
+    chart = drawn.chart if isinstance(drawn, Forest) else drawn
     assert isinstance(chart, go.Figure)
     return chart
 

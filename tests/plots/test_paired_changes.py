@@ -18,7 +18,7 @@ TABLE = pd.DataFrame(
 
 
 def test_differences_stand_under_their_metric() -> None:
-    chart = paired_changes.figure(TABLE, 0.024)
+    chart = paired_changes.figure(TABLE, 0.024).chart
     both = "allowing for shared perturbations and genes"
     assert list(chart.layout.yaxis.ticktext) == [
         "<i>DE</i>",
@@ -50,7 +50,7 @@ def test_differences_that_are_left_after_the_correction_have_the_chosen_colour()
     ]
     chart = paired_changes.figure(
         pd.DataFrame(worth, columns=[*TABLE.columns, "p_holm"]), title="yes minus no"
-    )
+    ).chart
     dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
     assert dots == {theme.CHOSEN: [-0.07], theme.BASELINE: [-0.03]}
     assert (

@@ -29,7 +29,7 @@ SLICES = pd.DataFrame(
 
 
 def test_every_score_in_the_order_given() -> None:
-    chart = scores.figure(TABLE, "mean")
+    chart = scores.figure(TABLE, "mean").chart
     chosen, other, _, _ = chart.data
     assert (list(chosen.x), list(chosen.y)) == ([0.607, 0.646], [0, 1])
     assert (chosen.marker.color, other.marker.color) == (theme.CHOSEN, theme.BASELINE)
@@ -52,7 +52,7 @@ def test_every_score_in_the_order_given() -> None:
 
 
 def test_scores_stand_below_headings() -> None:
-    chart = scores.figure(TABLE, "mean", by="kind")
+    chart = scores.figure(TABLE, "mean", by="kind").chart
     names = [
         "<i>here</i>",
         "<b>debate &lt;b&gt;</b>",
@@ -66,7 +66,7 @@ def test_scores_stand_below_headings() -> None:
 
 
 def test_slices_say_how_many_rows_and_why_one_has_no_score() -> None:
-    chart = scores.figure(SLICES, "mean", names="slice", overall=0.58, control=0.62)
+    chart = scores.figure(SLICES, "mean", names="slice", overall=0.58, control=0.62).chart
     dots = [
         (x, y, symbol)
         for trace in chart.data[:2]
@@ -84,4 +84,6 @@ def test_slices_say_how_many_rows_and_why_one_has_no_score() -> None:
         (0.58, theme.CHOSEN),
         (0.62, theme.BASELINE),
     ]
-    assert len(scores.figure(SLICES, "mean", names="slice", most=2).layout.yaxis.ticktext) == 2
+    assert (
+        len(scores.figure(SLICES, "mean", names="slice", most=2).chart.layout.yaxis.ticktext) == 2
+    )

@@ -16,15 +16,15 @@ from core.features.experiments.ledger_result import ledger_of
 from core.plots import drawing, forest_plot, theme
 from core.plots.captioned import CaptionedFigure, captioned
 from core.plots.drawing import Line
-from core.plots.forest_plot import Row
+from core.plots.forest_plot import Forest, Row
 from core.runs.workspace import Workspace
 from core.scoring.report_part import ReportPart, ShownRuns
 
 _METRICS = {"de": "DE", "dir": "DIR", "mean": "mean"}
 
 
-def draw_arms(arms: Sequence[Any], measure: str, metric: str, smallest_effect: float) -> go.Figure:
-    """Draw a forest plot.
+def draw_arms(arms: Sequence[Any], measure: str, metric: str, smallest_effect: float) -> Forest:
+    """Return a forest plot.
 
     arms: `ArmResult`s. measure "score": a block for each metric with every arm's change from the
     base, beside the lines 0 and the smallest effect; own scores where no arm has a change.
@@ -32,7 +32,7 @@ def draw_arms(arms: Sequence[Any], measure: str, metric: str, smallest_effect: f
     arms that differ in it are bold.
     """
     if measure == "answers":
-        return forest_plot.draw_forest([*_moves(arms)], [], "mean |Δ| of the answers", [0.0])
+        return Forest([*_moves(arms)], [], "mean |Δ| of the answers", [0.0])
     prefix = "delta_" if any(arm.delta(metric) is not None for arm in arms) else ""
     rows: list[Row] = []
     for key, name in _METRICS.items():
@@ -43,13 +43,13 @@ def draw_arms(arms: Sequence[Any], measure: str, metric: str, smallest_effect: f
         ]
         rows += [forest_plot.heading(name), *block] if block else []
     if not prefix:
-        return forest_plot.draw_forest(rows, drawing.reference_lines({}), "AUROC")
+        return Forest(rows, drawing.reference_lines({}), "AUROC")
     base = next((arm.name for arm in arms if arm.is_base), "the base")
     lines = [
         Line(0.0, base, dash="dot"),
         Line(smallest_effect, f"smallest effect {smallest_effect:g}"),
     ]
-    return forest_plot.draw_forest(rows, lines, "change of the AUROC")
+    return Forest(rows, lines, "change of the AUROC")
 
 
 def _row(arm: Any, prefix: str, metric: str, decides: bool) -> Row:

@@ -19,7 +19,8 @@ from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, rows_to_predict
 from core.transfer.row_index import RowIndex
 from core.ui.loaders.cache import cache_by
-from core.ui.loaders.records import all_runs, row_index
+from core.ui.loaders.components import row_index
+from core.ui.loaders.records import all_runs
 from core.ui.loaders.scores import run_rows
 from core.ui.server_workspace import read_workspace
 

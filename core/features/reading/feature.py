@@ -33,5 +33,6 @@ FEATURE = Feature(
         "core.features.reading.report_parts:LABELS",
         "core.features.reading.report_parts:LADDER",
     ),
+    first_page=("core.features.reading.overview.summary:load_default",),
     row_reasons=("core.features.reading.row_reason:reason_of_row",),
 )

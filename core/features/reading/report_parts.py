@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from core.base.texts import NO_BIOLOGY
 from core.plots import scores, theme
@@ -20,6 +20,9 @@ from core.scoring.report_part import ReportPart, ShownRuns
 from core.scoring.sentences import TWO_WAY
 from core.scoring.standing import PublicNoise, Standing, headline, public_noise
 from core.store.runs import Run
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 MOST_OF_GROUP = 6  # runs that are drawn where all groups are in one figure
 
@@ -185,6 +188,8 @@ def draw_labels(counts: pd.DataFrame) -> go.Figure:
 
     counts: one row for each split: split, and the numbers of rows up, down, de, none, unlabelled.
     """
+    import plotly.graph_objects as go
+
     figure = go.Figure()
     for name in _LABEL_ORDER:
         values = counts[name]

@@ -19,7 +19,8 @@ from core.transfer.similarity import cosine_similarity
 from core.ui import links, results, widgets
 from core.ui.linked import bind, choose_one, read_ids
 from core.ui.loaders.cache import cache_by
-from core.ui.loaders.records import all_spaces, dataset_rows, row_index, space_vectors
+from core.ui.loaders.components import row_index, space_vectors
+from core.ui.loaders.records import all_spaces, dataset_rows
 from core.ui.loaders.rows import gene_description, symbol_facts, symbol_rows
 from core.ui.shell import PageContext
 from core.ui.widgets import show_empty, symbol_text

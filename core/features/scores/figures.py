@@ -101,7 +101,7 @@ def spread_of_runs(runs: Sequence[RunRows], number: str) -> CaptionedFigure:
     figure."""
     made = [spread_of_run(rows, number) for rows in runs]
     of_labels = [
-        one if one.chart is None else replace(one, table=_quartiles(one.table)) for one in made
+        one if one.drawn is None else replace(one, table=_quartiles(one.table)) for one in made
     ]
     found = together(
         of_labels, partial(scores.figure, title=number, by="run", names="label", has_chance=False)

@@ -7,11 +7,15 @@ for it, and routes that are not listed are refused.
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from google.protobuf.message import DecodeError
+from itsdangerous import BadData, TimestampSigner
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
@@ -22,14 +26,16 @@ from streamlit.auth_util import get_origin_from_redirect_uri
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette import starlette_routes as routes
 from streamlit.web.server.starlette import starlette_websocket as websocket
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from core.base.config import CALLBACK, Settings
-from core.base.errors import InputError
-from core.base.hashes import sha256_of
+from core.base.errors import DeskError, InputError
+from core.base.file_io import read_file, replace_file
 from core.base.log import record_error
+from core.base.records import parse
 from core.runs.workspace import Person
 from core.ui.sign_in import ENFORCED, Account, account_of, may_upload_with
 
@@ -64,7 +70,9 @@ def check_access(app: ASGIApp, settings: Settings) -> ASGIApp:
     Anybody may request what the sign-in needs, people with a role what pages need, and people who
     may change something may upload files into their own session.
     """
+    global _sign_outs
     ENFORCED.set()
+    _sign_outs = SignOuts(settings.data / "signed_out.json")
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -178,27 +186,89 @@ def served_origin(settings: Settings) -> str | None:
 
 
 SIGNED_IN = USER_COOKIE_NAME  # a long one has further parts
-MOST_SIGNED_OUT = 10_000  # cookies that are remembered
-# hashes of cookies, oldest first; Streamlit itself only asks the browser to delete them
-_SIGNED_OUT: dict[str, None] = {}
+_LARGEST_FILE = 16_000_000  # bytes of the file of sign-outs
+_EVERYBODY = ""  # in place of an address
+
+
+class SignOuts:
+    """Until when the sign-ins of each person have ended; Streamlit itself only asks the browser to
+    delete its cookie.
+
+    There is one time for each e-mail address, and only somebody who has signed in with it can set
+    it, so that nobody fills the file. It outlives a restart.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._until: dict[str, float] = {}
+        try:
+            if file.exists():
+                self._until = parse(dict[str, float], read_file(file, _LARGEST_FILE), str(file))
+        except (DeskError, OSError) as error:
+            # nobody knows any more who signed out: all sign in again
+            record_error("who signed out", error)
+            self.add(_EVERYBODY, time.time())
+
+    def ended(self, email: str, issued: float) -> bool:
+        """Return whether a sign-in of this time, in seconds, has ended."""
+        return issued <= max(self._until.get(of, 0.0) for of in (email, _EVERYBODY))
+
+    def add(self, email: str, issued: float) -> None:
+        """End every sign-in of a person up to one of this time."""
+        if self.ended(email, issued):
+            return
+        self._until[email] = issued
+        try:
+            replace_file(self._file, json.dumps(self._until).encode(), durable=True)
+        except OSError as error:  # ended all the same, until the server stops
+            record_error("the time of a sign-out", error)
+
+
+_sign_outs: SignOuts | None = None  # of the server
 
 
 def sign_out(cookies: Mapping[str, str]) -> None:
-    """Invalidate a browser's cookie from now on, in every tab and copy."""
-    _SIGNED_OUT[_hash(cookies)] = None
-    while len(_SIGNED_OUT) > MOST_SIGNED_OUT:
-        _SIGNED_OUT.pop(next(iter(_SIGNED_OUT)))
+    """End the sign-in at a browser and all earlier ones of its person, in every tab and copy of
+    their cookies."""
+    claims = claims_at(cookies)
+    if claims and _sign_outs is not None:
+        _sign_outs.add(_identity(claims), issued_at(cookies) or 0.0)
 
 
 def claims_at(cookies: Mapping[str, str]) -> dict[str, Any]:
     """Return the provider's claims about the signed-in person; none without a cookie, with a
-    forged, expired or foreign one, and after a sign-out.
+    forged, expired or foreign one, with another spelling of it, and after a sign-out.
     """
-    origin = get_origin_from_redirect_uri()
-    if not origin or _hash(cookies) in _SIGNED_OUT:
+    origin, issued = get_origin_from_redirect_uri(), issued_at(cookies)
+    if not origin or issued is None:
         return {}
     cookie = websocket._get_signed_cookie_with_chunks(dict(cookies), SIGNED_IN)
-    return websocket._parse_decoded_user_cookie(cookie, origin) if cookie else {}
+    claims = websocket._parse_decoded_user_cookie(cookie, origin) if cookie else {}
+    has_ended = _sign_outs is not None and _sign_outs.ended(_identity(claims), issued)
+    return {} if has_ended else claims
+
+
+def issued_at(cookies: Mapping[str, str]) -> float | None:
+    """Return when a sign-in's cookie was signed, in seconds; None without one, and where a part of
+    it is not exactly as it was signed (its decoder overlooks some characters)."""
+    times = []
+    for name, value in cookies.items():
+        if name.startswith(SIGNED_IN):
+            signer = TimestampSigner(get_cookie_secret(), salt=name)
+            try:
+                sent = value.encode("ascii")
+                _, at = signer.unsign(sent, return_timestamp=True)
+            except (BadData, UnicodeEncodeError):
+                return None
+            signed, _, signature = sent.rpartition(b".")
+            if signer.get_signature(signed) != signature:
+                return None
+            times.append(at.timestamp())
+    return min(times, default=None)
+
+
+def _identity(claims: Mapping[str, Any]) -> str:
+    return str(claims.get("email", "")).casefold()
 
 
 def person_with(cookies: Mapping[str, str]) -> Person | None:
@@ -216,10 +286,6 @@ def person_of_account(account: Account) -> Person | None:
     except InputError as error:
         record_error("the roles", error)
         return None
-
-
-def _hash(cookies: Mapping[str, str]) -> str:
-    return sha256_of(cookies.get(SIGNED_IN, ""))
 
 
 MESSAGES_FOR_ALL = frozenset({"rerun_script", "stop_script", "app_heartbeat"})

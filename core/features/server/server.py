@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import sys
 from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +26,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from core.base.config import CALLBACK, REPOSITORY, load_settings
 from core.base.log import record_error, scrub_output
 from core.base.net.server_access import redirect_uri
+from core.features.server import preparing
 from core.features.server.access import SIGNED_IN, check_access, check_messages
 from core.features.server.limits import SessionLimits, UploadLimits, ending_sessions
 
@@ -160,6 +163,15 @@ _FOR_OTHERS = [
     Middleware(SessionLimits, settings=_SETTINGS),
     Middleware(check_messages, sign_in=_SETTINGS.sign_in),
 ]
+
+
+@asynccontextmanager
+async def _serving(_: object) -> AsyncIterator[None]:
+    preparing.begin()
+    async with ending_sessions(_SETTINGS):
+        yield
+
+
 app = st.App(
     REPOSITORY / "app.py",
     middleware=[
@@ -171,7 +183,7 @@ app = st.App(
         *([Middleware(return_after_sign_in)] if _SETTINGS.sign_in else []),
         Middleware(add_base_script),
     ],
-    lifespan=lambda _: ending_sessions(_SETTINGS),
+    lifespan=_serving,
     # such as one in a widget's callback
     on_script_error=partial(record_error, "an error that no page foresaw"),
 )

@@ -10,14 +10,11 @@ from __future__ import annotations
 from typing import Literal
 
 from core.base.types import TRAIN, Label, Pair
-from core.runs import component_loader
 from core.runs.jobs import control, overview
 from core.runs.jobs.control import Job, kinds
 from core.store import calls, changes, datasets, imports, notes, pairs, runs, spaces, text_search
 from core.store.runs import Run
 from core.store.text_search import Found, TextQuery
-from core.transfer.row_index import RowIndex
-from core.transfer.similarity import Space
 from core.ui import server_workspace
 from core.ui.loaders.cache import cache_by, from_store, reading, run_version
 from core.ui.server_workspace import read_workspace
@@ -98,19 +95,3 @@ def _search_texts(dataset: str, wanted: TextQuery, versions: tuple[tuple[int, ..
 
 
 all_spaces = cache_by("spaces")(from_store(spaces.list_all))
-
-
-@cache_by("datasets", entries=4, shared=True)
-def row_index(dataset: str) -> RowIndex:
-    """Return the rows of a dataset (id) as integer codes."""
-    with reading() as db:
-        record = datasets.find(db, dataset)
-    return component_loader.load_index(read_workspace(), record)
-
-
-@cache_by("spaces", "datasets", entries=12, shared=True)
-def space_vectors(dataset: str, space: str) -> Space:
-    """Return the vectors of a space (name) for the symbols of a dataset (id)."""
-    with reading() as db:
-        record = datasets.find(db, dataset)
-    return component_loader.load_spaces(read_workspace(), row_index(dataset), record, [space])[0]

@@ -17,7 +17,8 @@ from core.store import pairs, predictions, runs
 from core.store.predictions import RowFilter
 from core.transfer.row_index import RowIndex
 from core.ui.loaders.cache import cache_by, reading
-from core.ui.loaders.records import all_datasets, all_runs, row_index
+from core.ui.loaders.components import row_index
+from core.ui.loaders.records import all_datasets, all_runs
 from core.ui.loaders.rows import matching_ids
 from core.ui.server_workspace import read_workspace
 

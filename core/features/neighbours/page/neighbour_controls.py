@@ -24,7 +24,8 @@ from core.transfer.protocols import KnnPrediction, cells_of
 from core.transfer.row_index import Axis, RowIndex
 from core.ui import links, results
 from core.ui.linked import bind
-from core.ui.loaders.records import all_spaces, row_index, space_vectors
+from core.ui.loaders.components import row_index, space_vectors
+from core.ui.loaders.records import all_spaces
 from core.ui.option_controls import choose_title, key_of, names_of_rest, show_settings, title_of
 from core.ui.widgets import as_text
 

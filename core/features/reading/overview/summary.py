@@ -18,7 +18,13 @@ from core.scoring.debate_audit import debates_sentence
 from core.scoring.standing import PublicNoise, Standing, headline, public_noise
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.ui import links, score_box
-from core.ui.loaders.records import count_labelled
+from core.ui.loaders.cache import refresh
+from core.ui.loaders.records import (
+    count_labelled,
+    dataset_counts,
+    default_dataset,
+    predicting_runs,
+)
 from core.ui.loaders.scores import debate_audit, standing
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, flush, show_captioned, show_empty
@@ -53,6 +59,16 @@ def show_first_screen(context: PageContext) -> None:
     audits = [debate_audit(run.id) for run in context.runs if run.method == "debate"]
     if sentence := debates_sentence(audit for audit in audits if audit.roles):
         verdict.markdown(as_text(sentence), help=sentences.explain(sentence) or None)
+
+
+def load_default() -> None:
+    """Load what the page shows of the default dataset."""
+    refresh()
+    dataset_counts()
+    dataset = default_dataset()
+    for run in predicting_runs():
+        if dataset is not None and run.dataset == dataset.id and not run.is_asked:
+            standing(run.id)
 
 
 def _show_picture(context: PageContext, standings: Mapping[str, Standing]) -> None:

@@ -171,7 +171,7 @@ def show(parts: Parts) -> None:
             st.markdown(f"**{as_text(found.headline)}**")
             if found.finding:
                 st.text(found.sentence)
-            if found.chart is not None:
+            if found.drawn is not None:
                 _draw(key, found)
         for key, shown in parts.stops.items():
             st.markdown(f"**{as_text(shown.stop.sentence or shown.stop.title)}**")

@@ -57,7 +57,7 @@ def load_parts(
 def build_file(parts: Parts, *, slides: bool = False) -> BuiltReport:
     """Return the report, or the slides, as a file: the same parts give the same bytes."""
     document = make_slides(parts) if slides else make_page(parts)
-    drawn = sum(one.chart is not None for one in document.figures.values())
+    drawn = sum(one.drawn is not None for one in document.figures.values())
     return BuiltReport(render(document), drawn, len(parts.material.chosen_rows))
 
 
@@ -70,7 +70,7 @@ def make_sections(workspace: Workspace, material: Material, selection: ReportSel
         made = PARTS[kind].make(workspace, material)
         named = [
             one
-            if one.chart is None
+            if one.drawn is None
             else replace(one, caption=prefix + one.caption.removeprefix(prefix))
             for one in made
         ]

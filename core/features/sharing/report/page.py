@@ -173,7 +173,7 @@ def _figure(key: str, found: CaptionedFigure, tag: str = "h3") -> Html:
     """Return a figure with its sentence, caption and table; a sentence alone where there is nothing
     to draw."""
     said = [element("p", found.sentence)] if found.finding else []
-    if found.chart is None:
+    if found.drawn is None:
         return element("figure", heading(tag, found), *said)
     return element(
         "figure",
@@ -218,7 +218,7 @@ def make_slides(parts: Parts) -> Document:
         *show_marks(material),
         element("p", _KEYS, class_="muted screen"),
     ]
-    more = sum(one.chart is not None for found in parts.appendix.values() for _, one in found)
+    more = sum(one.drawn is not None for found in parts.appendix.values() for _, one in found)
     appendix = f"{more:,} more figures are in the report’s appendix. " if more else ""
     sources = [
         element(
@@ -235,7 +235,7 @@ def make_slides(parts: Parts) -> Document:
     slides = [
         show_words("title", parts.title, title),
         show_words("abstract", question_text(material), [show_abstract(parts)]),
-        *(_figure_slide(key, found) for key, found in parts.figures if found.chart is not None),
+        *(_figure_slide(key, found) for key, found in parts.figures if found.drawn is not None),
         *(show_stop(key, shown, parts.base) for key, shown in parts.stops.items()),
         *(
             element("section", element("h2", name), place, class_="slide weigh")

@@ -148,7 +148,7 @@ class Parts:
         """The figures of stops and those that come first, by the keys of their places."""
         return {
             **figures_of(self.stops),
-            **{key: one for key, one in self.figures if one.chart is not None},
+            **{key: one for key, one in self.figures if one.drawn is not None},
         }
 
 
@@ -160,7 +160,7 @@ def arrange(selection: ReportSelection, sections: Sections) -> tuple[list[Keyed]
     made = [keyed for figures in sections.values() for keyed in figures]
     if selection.figures:
         return made, {}
-    first = [keyed for keyed in made if keyed[1].chart is not None][:MOST_FIGURES]
+    first = [keyed for keyed in made if keyed[1].drawn is not None][:MOST_FIGURES]
     keys = {key for key, _ in first}
     rest = {
         kind: [keyed for keyed in figures if keyed[0] not in keys]
