@@ -20,7 +20,6 @@ from threadpoolctl import threadpool_limits
 from bench.measure import alone, median_s
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.cut_priors import SEEDS
-from core.transfer.cuts import cut_values
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.permutation_null import permutation_null
 from core.transfer.protocols import (
@@ -31,6 +30,7 @@ from core.transfer.protocols import (
     parts_of,
 )
 from core.transfer.row_index import DIRECTED, EFFECT, UP, Knowledge, knowledge_of, rows_of
+from core.transfer.run_cells import cut_values
 from core.transfer.similarity import Space, cosine_similarity
 from tests.stats.oracles import pairs_won
 from tests.transfer.oracles import World, oracle

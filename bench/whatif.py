@@ -17,11 +17,17 @@ from bench.knn import labels_of, lean_priors, make_table
 from bench.measure import alone, median_s
 from core.features.fuse.weight_grid import move_one, weight_grid, weight_optimism
 from core.stats.arrays import Bools, Codes, Floats
-from core.transfer.fusion import Component, weights_of
+from core.transfer.fusion import Component, FusionComparison, LiveFusion, live_fusion, weights_of
 from core.transfer.knn import Weighting
-from core.transfer.live_fusion import FusionComparison, LiveFusion, live_fusion
-from core.transfer.live_knn import LiveKnn, live_knn
-from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    Kind,
+    LiveKnn,
+    SimilaritySettings,
+    cells_of,
+    live_knn,
+    parts_of,
+)
 from core.transfer.row_index import DIRECTED, EFFECT, UP, Knowledge
 
 REPEATS = 9

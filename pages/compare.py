@@ -4,7 +4,8 @@ import streamlit as st
 
 from core.features.scores import figures
 from core.features.scores.page import compare as panels
-from core.ui import links, run_browser, score_box, shell, widgets
+from core.ui import links, run_browser, shell, widgets
+from core.ui.results import show_marks
 
 context = shell.open_page(__file__)
 st.markdown("## Compare")
@@ -22,7 +23,7 @@ baseline = others[0]
 with st.spinner(f"Comparing {widgets.as_text(run.name)} with {widgets.as_text(baseline.name)} …"):
     results = panels.compare_with(context, run, others, margin)
 result = results[0]
-score_box.show_marks(result.a.marks)
+show_marks(result.a.marks)
 panels.show_verdict(result)
 links.to_report(run, baseline, "Report of this comparison")
 if not result.covered.n_labelled:

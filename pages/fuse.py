@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from core.features.fuse.page import explorer, fusion_controls, results, save_controls
-from core.ui import run_browser, score_box, shell
+from core.features.fuse.page import fusion_controls, results, save_controls
+from core.ui import run_browser, shell
+from core.ui.results import show_marks
 
 context = shell.open_page(__file__)
 st.markdown("## Fuse")
@@ -11,7 +12,7 @@ run, dataset = context.run, context.dataset
 if run is None or dataset is None:
     run_browser.show_no_run(context)
     st.stop()
-score_box.show_marks(dataset.marks)
+show_marks(dataset.marks)
 
 
 @shell.fragment
@@ -26,9 +27,9 @@ def show_fusion() -> None:
         prepared = results.prepare_or_say(choice, baseline)
         if prepared is None:
             return
-        version = explorer.show_explorer(choice, baseline, prepared)
+        version = results.show_explorer(choice, baseline, prepared)
         with st.container(key="fusion-state"):  # takes no space on the page
-            explorer.say_all(choice, baseline, prepared, version)
+            results.say_all(choice, baseline, prepared, version)
     with places.saving:
         save_controls.show_save_controls(context, choice, baseline, prepared)
     found = prepared.score_at(choice.settings().weights())

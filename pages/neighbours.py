@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.features.neighbours.page import neighbour_controls, panels, spaces_tab
-from core.ui import run_browser, score_box, shell, widgets
+from core.ui import results, run_browser, shell, widgets
 from core.ui.loaders.records import dataset_row, is_training_row
 
 context = shell.open_page(__file__)
@@ -24,7 +24,7 @@ if settings is None:
     st.stop()
 
 unit = panels.choose_unit(settings)
-score_box.show_marks(dataset.marks)
+results.show_marks(dataset.marks)
 panels.show_number(dataset, settings)
 with st.spinner("Finding the similar genes …"):
     live = neighbour_controls.find_neighbours(dataset, settings, (pair_id,))

@@ -4,8 +4,8 @@ import streamlit as st
 
 from core.features.scores.loaders import score_result
 from core.features.scores.page import panels
-from core.ui import links, run_browser, score_box, shell, widgets
-from core.ui.loaders.scores import scored_rows
+from core.ui import links, results, run_browser, shell, widgets
+from core.ui.loaders.records import scored_rows
 
 context = shell.open_page(__file__)
 
@@ -18,7 +18,7 @@ def show_more_baselines() -> None:
 
 st.markdown("## Scores")
 if context.dataset is not None:
-    score_box.show_marks(context.dataset.marks)
+    results.show_marks(context.dataset.marks)
 run = context.run
 if run is None:
     run_browser.show_no_run(context)
@@ -29,7 +29,7 @@ with st.spinner(f"Scoring {widgets.as_text(run.name)} …"):
     result, rows = score_result(run.id), scored_rows(run.id)
 score = result.score
 if score.whole.n_labelled == 0:
-    score_box.show_no_labels(score.whole.n)
+    results.show_no_labels(score.whole.n)
     run_browser.offer_labelled_run(context, links.SCORES)
     panels.show_ties(rows)
     st.stop()
@@ -41,7 +41,7 @@ def show_baselines() -> None:
     show_more_baselines()
 
 
-score_box.show_run_score(result)
+results.show_run_score(result)
 widgets.show_tabs(
     "part",
     {

@@ -19,7 +19,7 @@ import pytest
 from core.base.feature import resolve
 from core.base.result import Result, fields_of, to_json
 from core.cli.base import result_lines
-from core.plots.captioned import captioned
+from core.plots.printed import captioned
 from tests.example_results import every_example
 
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+)?%?")
@@ -146,7 +146,7 @@ def test_a_table_has_the_same_columns_in_every_row(result: Result) -> None:
 def test_its_caveats_stand_in_command_report_and_json(
     result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.plots.captioned.resolve", lambda _: lambda **_: None)
+    monkeypatch.setattr("core.plots.printed.resolve", lambda _: lambda **_: None)
     printed, caption = "\n".join(result_lines(result)), captioned(result, "a run").caption
     for caveat in result.caveats:
         assert caveat in printed

@@ -159,7 +159,7 @@ class RowReason(Protocol):
 
 class Keeper(Protocol):
     """Show the buttons that keep what is on screen, such as for a report. make: returns it, a
-    `core.ui.figure_menu.View`. key: of the element beside them, on its page."""
+    `core.ui.widgets.View`. key: of the element beside them, on its page."""
 
     def __call__(self, workspace: Workspace, make: Callable[[], Any], key: str) -> None: ...
 

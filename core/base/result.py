@@ -3,7 +3,7 @@ it is shown.
 
 A result is a frozen dataclass. Its fields are the keys of `--json`; `to_json` is the only place
 where JSON comes from. The command prints it (core/cli/base.py), the page shows it
-(core/ui/results.py) and the report takes the same object (core/plots/captioned.py): each shows
+(core/ui/results.py) and the report takes the same object (core/plots/printed.py): each shows
 sentence, caveats and tables, and the page and the report the figure, too.
 """
 

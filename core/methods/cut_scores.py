@@ -26,7 +26,6 @@ from core.methods.fusion_components import (
 from core.methods.fusion_settings import FusionSettings, read_fusion_settings
 from core.stats.official_score import point_score
 from core.transfer.cut_priors import SEEDS
-from core.transfer.cuts import cut_values
 from core.transfer.fusion import Percentiles, fuse, percentiles_of
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
@@ -34,6 +33,7 @@ from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import (
     cells_under,
+    cut_values,
     distinct_protocols,
     folds_among,
     protocols_of,

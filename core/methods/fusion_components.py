@@ -19,7 +19,6 @@ from core.base.errors import InputError, NothingCovered, StateError
 from core.base.types import TRAIN
 from core.methods.fusion_settings import FusionSettings, Part
 from core.stats.arrays import Codes, Floats
-from core.transfer.cuts import Evaluation, evaluate
 from core.transfer.fusion import (
     Component,
     agreement_with_base,
@@ -36,7 +35,7 @@ from core.transfer.protocols import (
     weights_by_support,
 )
 from core.transfer.row_index import RowIndex
-from core.transfer.run_cells import RunWithParents
+from core.transfer.run_cells import Evaluation, RunWithParents, evaluate
 
 LIVE_NAME = "neighbours"  # of a kNN that is not a run
 

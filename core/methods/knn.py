@@ -15,11 +15,11 @@ from core.methods.base import BatchMethod, DerivedMethod
 from core.methods.cut_scores import evaluate_knn
 from core.methods.fusion_components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
-from core.transfer.cuts import NOTHING_KNOWN
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
 from core.transfer.prior_provenance import explain_prior, heaviest_symbols
 from core.transfer.protocols import EvaluationProtocol, KnnPrediction, QueryGroup
 from core.transfer.row_index import DIRECTED, EFFECT, LABELLED, UP, RowIndex, Rows
+from core.transfer.run_cells import NOTHING_KNOWN
 
 MOST_NEIGHBOURS = 8  # listed in a trace
 LEAST_PLAIN = 1e-4  # a smaller weight is written with its power of ten

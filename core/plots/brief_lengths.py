@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import theme
+from core.plots import drawing
 
 _STRENGTHS = (1.0, 0.55, 0.2)  # opacity of each role's colour, from a letter to a paragraph
 
@@ -29,17 +29,17 @@ def figure(lengths: Sequence[Mapping[str, str | int]], what: str = "briefs") -> 
             x=shares[name],
             orientation="h",
             marker_color=[
-                theme.tint(theme.ROLE_COLOURS.get(role, theme.NONE), strength)
+                drawing.tint(drawing.ROLE_COLOURS.get(role, drawing.NONE), strength)
                 for role in table["role"]
             ],
-            textfont_color=theme.INK_ON[strength > 0.6],
+            textfont_color=drawing.INK_ON[strength > 0.6],
             text=[f"{name} {share:.0f}%" if share >= 8 else "" for share in shares[name]],
             textposition="inside",
             insidetextanchor="middle",
             customdata=counts[name],
             hovertemplate=f"%{{y}}: {name}, %{{customdata:,}} {what}, %{{x:.1f}}%<extra></extra>",
         )
-    figure.update_layout(barmode="stack", height=70 + int(1.4 * theme.ROW_PX) * len(table))
+    figure.update_layout(barmode="stack", height=70 + int(1.4 * drawing.ROW_PX) * len(table))
     figure.update_xaxes(title=f"share of {what}, %", range=[0, 100])
     figure.update_yaxes(autorange="reversed")
     return figure

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from core.plots import drawing, theme
+from core.base.texts import NO_BIOLOGY, estimate_text, number_text
+from core.plots import drawing
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
 
 NAME_LENGTH = 36  # characters of a name; the hover shows the full name
 ENDS = ("estimate", "low", "high")
@@ -49,7 +51,7 @@ class Row:
     @property
     def shown_colour(self) -> str:
         """The colour of the dot and the interval."""
-        return self.colour or (theme.CHOSEN if self.is_bold else theme.BASELINE)
+        return self.colour or (drawing.CHOSEN if self.is_bold else drawing.BASELINE)
 
     def markup(self, longest: int | None = None) -> str:
         """Return the name in bold or italics where it is to be, cut at `longest` characters."""
@@ -150,8 +152,8 @@ def _draw(forest: Forest) -> go.Figure:
             hovertemplate="%{hovertext}<extra></extra>",
         )
     above = drawing.draw_vertical(figure, forest.lines, forest.span)
-    height = above + 70 + theme.ROW_PX * len(rows)
-    figure.update_layout(height=height, margin_t=8 + above, minreducedheight=theme.ROW_PX)
+    height = above + 70 + drawing.ROW_PX * len(rows)
+    figure.update_layout(height=height, margin_t=8 + above, minreducedheight=drawing.ROW_PX)
     figure.update_xaxes(title=drawing.escape(forest.title), range=forest.span, zeroline=False)
     figure.update_yaxes(
         range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False
@@ -245,3 +247,78 @@ def _round_step(least: float) -> float:
     """Return the smallest of 1, 2, 5, 10, 20 … times a power of ten that is not below `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(times * power for times in (1, 2, 5, 10) if times * power >= least)
+
+
+_OPTIONAL: Final[dict[str, Any]] = {"kind": "", "about": "", "cost": np.nan, "n_labelled": np.nan}
+_SYMBOLS: Final = {"": "circle", "here": "circle", "public": "diamond", "baseline": "square"}
+_WORDS: Final = {
+    "": "",
+    "here": "measured here",
+    "public": "public score",
+    "baseline": "without biology",
+}
+
+
+def figure(
+    table: pd.DataFrame,
+    title: str,
+    *,
+    by: str = "",
+    names: str = "name",
+    most: int | None = None,
+    overall: float | None = None,
+    control: float | None = None,
+    has_chance: bool = True,
+) -> Forest:
+    """Return one row of the forest plot for each score, in the given order, with the line of
+    chance.
+
+    Diamonds are public scores, squares baselines without biology. table: name, estimate, low, high,
+    n (NaN if unknown; a score without an estimate shows the reason), and optionally kind (here,
+    public or baseline), chosen (in bold), about (a line of the hover), cost (of a slice; the
+    costliest is in bold) and n_labelled. title: of the value axis, or DE, DIR, mean. by: a column
+    of headings; names: of the names. most: how many are drawn. overall, control: the scores of all
+    rows and of the no-biology baseline, as lines.
+    """
+    rows = table.head(most or len(table)).assign(name=table[names])
+    rows = rows.assign(
+        **{column: rows.get(column, default) for column, default in _OPTIONAL.items()}
+    )
+    if "chosen" not in rows:
+        rows = rows.assign(chosen=rows["cost"] == rows["cost"].max())
+    shown = (
+        rows_in_blocks(rows, by, lambda row: _row(row, title))
+        if by
+        else [_row(row, title) for row in rows.itertuples()]
+    )
+    lines = (
+        drawing.reference_lines({} if control is None else {NO_BIOLOGY: control})
+        if has_chance
+        else []
+    )
+    if overall is not None:
+        lines.append(drawing.Line(overall, f"all rows {overall:.3f}", drawing.CHOSEN))
+    return Forest(shown, lines, drawing.METRICS.get(title, title))
+
+
+def _row(row: Any, metric: str) -> Row:
+    words, rows = (
+        estimate_text(*ends_of(row)),
+        "" if np.isnan(row.n) else drawing.rows_text(row.n, metric),
+    )
+    if not np.isnan(row.n_labelled):
+        rows = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"
+    if np.isnan(row.estimate):
+        words = "one class only" if row.n_labelled else "no labels"
+    elif row.low == row.estimate == row.high:
+        words = f"{row.estimate:.3f}, all rows tied"
+    cost = "" if np.isnan(row.cost) else f"cost for the whole {number_text(row.cost, '+.4f')}"
+    hover = [
+        *filter(None, (str(row.name), row.about, f"{_WORDS[row.kind]} {words}".strip(), rows, cost))
+    ]
+    if row.kind == "public":
+        words = f"{words} public"
+    colour = drawing.WARNING if row.kind == "baseline" else None
+    return Row(
+        str(row.name), ends_of(row), words, hover, bool(row.chosen), colour, _SYMBOLS[row.kind]
+    )

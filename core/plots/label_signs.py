@@ -8,7 +8,7 @@ from typing import Final
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, theme
+from core.plots import drawing
 
 # "mixed": several rows with different labels. Later labels are drawn on top of earlier ones.
 SYMBOLS: Final = {
@@ -19,9 +19,9 @@ SYMBOLS: Final = {
     "down": "triangle-down",
     "up": "triangle-up",
 }
-COLOURS: Final = {**theme.LABEL_COLOURS, "mixed": theme.BASELINE}
-SIGNS: Final = {**theme.LABEL_SIGNS, "mixed": "■"}
-WORDS: Final = {**theme.LABEL_WORDS, "mixed": "mixed"}
+COLOURS: Final = {**drawing.LABEL_COLOURS, "mixed": drawing.BASELINE}
+SIGNS: Final = {**drawing.LABEL_SIGNS, "mixed": "■"}
+WORDS: Final = {**drawing.LABEL_WORDS, "mixed": "mixed"}
 _FILLED: Final = {"opacity": 0.75}
 # an open sign must be visible on a dark page too
 _OPEN: Final = {"opacity": 1, "line": {"width": 1.5}}

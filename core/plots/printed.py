@@ -7,15 +7,22 @@ import hashlib
 import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+import pandas as pd
+
 from core.base.errors import StateError
-from core.plots import drawing, theme
+from core.base.feature import resolve
+from core.base.result import Result
+from core.plots import drawing
+from core.plots.forest_plot import Forest
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
 
 Form = Literal["png", "svg", "pdf", "html"]
 FORMS: Final = get_args(Form)
@@ -41,7 +48,7 @@ def with_heading(
     above = _TITLE_PX + _CAPTION_PX * len(lines) + _GAP_PX
     printed = go.Figure(chart)
     printed.update_layout(
-        template=theme.template(), paper_bgcolor=theme.SURFACES["light"]["paper"], width=width
+        template=drawing.template(), paper_bgcolor=drawing.SURFACES["light"]["paper"], width=width
     )
     layout = printed.layout
     margin = layout.margin.t if layout.margin.t is not None else layout.template.layout.margin.t
@@ -60,7 +67,7 @@ def with_heading(
             "yanchor": "top",
             "pad": {"l": 8, "t": 10},
         },
-        height=(layout.height or theme.HEIGHT_PX) + above,
+        height=(layout.height or drawing.HEIGHT_PX) + above,
         margin={"t": margin + above, "b": 16, "r": max(16, layout.margin.r or 0)},
     )
     return printed
@@ -157,14 +164,14 @@ def colours() -> str:
 
 def _variables(base: str) -> str:
     values = {
-        **theme.SURFACES[base],
-        "accent": theme.ACCENT[base],
+        **drawing.SURFACES[base],
+        "accent": drawing.ACCENT[base],
         "muted": _MUTED[base],
-        "warning": theme.WARNING,
+        "warning": drawing.WARNING,
     }
-    roles = {f"role-{role.lower()}": colour for role, colour in theme.ROLE_COLOURS.items()}
+    roles = {f"role-{role.lower()}": colour for role, colour in drawing.ROLE_COLOURS.items()}
     return "".join(
-        f"--{name}:{value};" for name, value in {**values, **theme.LABEL_COLOURS, **roles}.items()
+        f"--{name}:{value};" for name, value in {**values, **drawing.LABEL_COLOURS, **roles}.items()
     )
 
 
@@ -180,3 +187,95 @@ def library() -> str:
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs()).replace("\r\n", "\n")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaptionedFigure:
+    """One figure, or a sentence instead of it. title: its topic. subject: its run or runs.
+
+    finding: its message as a headline, "" if the sentence is one. sentence: its message, with
+    numbers. caption: dataset or run, n, and the interval or why there is none. drawn: None where
+    there is nothing to draw; the sentence then says why. table: its numbers.
+    """
+
+    title: str
+    subject: str
+    sentence: str
+    caption: str = ""
+    drawn: Forest | go.Figure | None = None
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+    finding: str = ""
+
+    @property
+    def chart(self) -> go.Figure | None:
+        """The figure as plotly draws it."""
+        return self.drawn.chart if isinstance(self.drawn, Forest) else self.drawn
+
+    @property
+    def headline(self) -> str:
+        """What the figure says, without the full stop of a sentence."""
+        return (self.finding or self.sentence).removesuffix(".")
+
+
+def together(
+    made: Sequence[CaptionedFigure], draw: Callable[[pd.DataFrame], Forest | go.Figure]
+) -> CaptionedFigure:
+    """Return the figures of several runs, in order, as one; of one run, it alone.
+
+    draw: draws their tables, which have the column `run` then.
+    """
+    if len(made) == 1:
+        return made[0]
+    drawn = [one for one in made if one.drawn is not None]
+    title, subject = made[0].title, f"{len(made)} runs"
+    sentence = " ".join(one.sentence for one in made)
+    if not drawn:
+        return CaptionedFigure(title, subject, sentence)
+    table = pd.concat([one.table.assign(run=one.subject) for one in drawn], ignore_index=True)
+    caption = f"{subject} · {_join_captions([one.caption for one in drawn])}"
+    return CaptionedFigure(
+        title, subject, sentence, caption, draw(table), table, f"{title}, {subject}"
+    )
+
+
+def _join_captions(captions: Sequence[str]) -> str:
+    """Return the facts of each caption, then those that all share."""
+    facts = [caption.split(" · ") for caption in captions]
+    shared = [fact for fact in facts[0] if all(fact in other for other in facts)]
+    own_facts = (", ".join(fact for fact in each if fact not in shared) for each in facts)
+    return " · ".join(("; ".join(own_facts), *shared))
+
+
+def captioned(result: Result, subject: str) -> CaptionedFigure:
+    """Return a result with the table that its figure draws, or its first one. subject: the run or
+    runs that it is about.
+
+    The caption holds scope and caveats.
+    """
+    figure, [first, *_] = result.figure(), result.tables() or (None,)
+    drawn = figure.values.get("table") if figure is not None else None
+    return CaptionedFigure(
+        title=result.title,
+        subject=subject,
+        sentence=result.sentence,
+        caption=" · ".join(filter(None, (result.scope, *result.caveats))),
+        drawn=None if figure is None else resolve(figure.draw)(**figure.values),
+        table=drawn
+        if drawn is not None
+        else pd.DataFrame()
+        if first is None
+        else pd.DataFrame(first.texts()),
+    )
+
+
+def captioned_runs(results: Sequence[tuple[str, Result]], **changes: Any) -> CaptionedFigure:
+    """Return the same result of runs, each with its name, in one figure.
+
+    changes: what its function takes where it draws several runs, such as the column of headings.
+    """
+    figures = [figure for _, result in results if (figure := result.figure()) is not None]
+
+    def draw(table: pd.DataFrame) -> Any:
+        return resolve(figures[0].draw)(**{**figures[0].values, **changes, "table": table})
+
+    return together([captioned(result, run) for run, result in results], draw)

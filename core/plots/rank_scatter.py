@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, label_signs, theme
+from core.plots import drawing, label_signs
 
 
 def figure(table: pd.DataFrame, a: str, b: str) -> go.Figure:
@@ -32,7 +32,7 @@ def figure(table: pd.DataFrame, a: str, b: str) -> go.Figure:
         font_size=drawing.SMALL,
     )
     label_signs.draw_marks(chart, ranked, "rank_a", "rank_b", "pair_id", "rank %{x:,}, then %{y:,}")
-    chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": 76})
+    chart.update_layout(height=2 * drawing.HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": 76})
     room = 0.02 * last
     chart.update_xaxes(
         title=_title(a), range=[last + room, drawing.BEFORE_FIRST], zeroline=False, tickformat=","

@@ -54,13 +54,13 @@ from core.stats.ranks import midranks
 from core.stats.row_changes import agreement
 from core.stats.scores_and_labels import outcome_of, shared_rows
 from core.stats.within_axis import scorable_genes
-from core.transfer.cuts import variances_between
-from core.transfer.live_fusion import FusionComparison, MetricChange
+from core.transfer.fusion import FusionComparison, MetricChange
 from core.transfer.run_cells import (
     ALL_ROWS,
     cells_under,
     distinct_protocols,
     folds_among,
+    variances_between,
     with_seed,
 )
 

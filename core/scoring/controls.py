@@ -249,7 +249,7 @@ class RunControls:
             if value is not None
         )
         values = {"table": table, "title": f"{self.unit}, {self.axis.upper()}"}
-        return Figure("core.plots.scores:figure", values, self.sentence)
+        return Figure("core.plots.forest_plot:figure", values, self.sentence)
 
 
 def judge_run(rows: RunRows) -> Verdicts:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from core.plots.captioned import CaptionedFigure
+from core.plots.printed import CaptionedFigure
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.kept_scores import KeptScore
 from core.scoring.run_scores import RunRows, RunScore

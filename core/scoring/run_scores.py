@@ -34,10 +34,9 @@ from core.store import datasets, pairs, predictions, runs
 from core.store.connection import Cursor
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
-from core.transfer.run_cells import cells_under, describe_scoring, protocols_of
+from core.transfer.run_cells import cells_under, describe_scoring, protocols_of, variances_between
 
 NO_CUTS: Floats = np.empty((0, 2))
 MEAN_HEADLINE = "mean of DE and DIR"

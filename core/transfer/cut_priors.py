@@ -25,12 +25,19 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from core.stats.arrays import Bools, Codes, Floats
-from core.transfer.knn import Priors, Similarities, priors_of_sums, require_similarity
-from core.transfer.label_sums import batches, distinct_codes
-from core.transfer.live_knn import MAX_SYMBOLS, LiveKnn
+from core.transfer.knn import (
+    Priors,
+    Similarities,
+    batches,
+    distinct_codes,
+    priors_of_sums,
+    require_similarity,
+)
 from core.transfer.protocols import (
+    MAX_SYMBOLS,
     EvaluationProtocol,
     KnnInputs,
+    LiveKnn,
     QueryGroup,
     cells_of,
     find_leaking_spaces,

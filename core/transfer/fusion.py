@@ -15,11 +15,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.base.errors import InputError, SettingError
+from core.base.result import hidden
 from core.base.types import STAND_INS, Flag
 from core.stats import validate
-from core.stats.arrays import Bools, Floats
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.cell_auroc import influence_within_cells
+from core.stats.comparison import paired_estimates
+from core.stats.delong import Estimate
+from core.stats.official_score import Metrics, row_counts
 from core.stats.ranks import nearest_percentiles, percentiles, percentiles_against
-from core.stats.scores_and_labels import Scores, ranked_scores, submitted_parts
+from core.stats.scores_and_labels import (
+    Outcome,
+    Scores,
+    outcome_of,
+    ranked_scores,
+    shared_rows,
+    submitted_parts,
+    tasks,
+)
+from core.transfer.row_index import Rows
 
 # files have six decimals: a number this close to the base's percentile counts as equal to it
 SAME = 5e-6
@@ -320,3 +334,72 @@ def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> 
             )
         farthest.append(distance)
     return RecoveredComponent(recovered[0], recovered[1], (farthest[0], farthest[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChange:
+    """One metric of the baseline (before) and of the fusion (after), with the paired change, each
+    with all intervals."""
+
+    before: Estimate
+    after: Estimate
+    change: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class FusionComparison(Metrics[MetricChange]):
+    """A fusion at some weights against the baseline, in DE, DIR and their mean; NaN without
+    labels."""
+
+    fused: FusionResult = hidden()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LiveFusion:
+    """A fusion whose weights can change; made by `live_fusion`. cells: pairs are scored inside
+    them, None: all pairs."""
+
+    rows: Rows
+    outcome: Outcome
+    percentiles: Percentiles
+    reference: Reference
+    baseline: Scores
+    cells: Codes | None
+
+    def score_at(self, weights: Weights) -> FusionComparison:
+        """Return the fusion at these weights: its scores, all metrics with intervals, and the
+        changes against the baseline."""
+        fused = fuse(self.percentiles, weights)
+        before, after = shared_rows(self.baseline, fused.scores())
+        influence = influence_within_cells(
+            [*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells
+        )
+        differences = paired_estimates(influence, self.rows.pert, self.rows.gene)
+        de, direction, mean = (
+            MetricChange(difference.a, difference.b, difference.change)
+            for difference in differences
+        )
+        return FusionComparison(
+            *row_counts(self.outcome, len(self.rows)), de, direction, mean, fused
+        )
+
+
+def live_fusion(
+    labels: ArrayLike,
+    rows: Rows,
+    components: Sequence[Component],
+    reference: Reference = "population",
+    baseline: Scores | None = None,
+    cells: Codes | None = None,
+) -> LiveFusion:
+    """Prepare a fusion of components, the base first, on rows of shape (n_rows,); baseline: None
+    for the base alone."""
+    outcome = outcome_of(labels)
+    validate.same_length(labels=outcome.labelled, rows=rows, base=components[0].p_de)
+    percentiles = percentiles_of(components, reference)
+    base = (
+        fuse(Percentiles(percentiles.de[:1], percentiles.up[:1]), weights_of([], [])).scores()
+        if baseline is None
+        else baseline
+    )
+    return LiveFusion(rows, outcome, percentiles, reference, base, cells)

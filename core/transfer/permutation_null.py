@@ -25,8 +25,8 @@ from core.stats.arrays import Floats
 from core.stats.official_score import ScoreIntervals, point_values
 from core.stats.scores_and_labels import outcome_of
 from core.transfer.cut_priors import SEEDS, prepare_cuts
-from core.transfer.cuts import CutScores, Evaluation, MeanOfCuts, scores_with_stand_ins
 from core.transfer.protocols import EvaluationProtocol, KnnInputs
+from core.transfer.run_cells import CutScores, Evaluation, MeanOfCuts, scores_with_stand_ins
 
 N_PERMUTATIONS = 99
 ROUNDING = 1e-12  # scores that differ by less are equal

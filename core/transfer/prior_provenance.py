@@ -8,11 +8,14 @@ import numpy as np
 
 from core.base.errors import InputError
 from core.stats.arrays import Codes, Floats
-from core.transfer.knn import DEFAULT, Similarities, Weighting, require_similarity
-from core.transfer.label_sums import (
+from core.transfer.knn import (
+    DEFAULT,
     TIE_FACTOR,
+    Similarities,
+    Weighting,
     kth_largest_weights,
     label_sum_table,
+    require_similarity,
     slices_by_group,
     weight_chunks,
 )

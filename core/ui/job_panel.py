@@ -16,7 +16,7 @@ from core.runs.jobs.run_kind import RunKind
 from core.runs.run_state import Status
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from core.ui.confirmation import confirm
+from core.ui.links import confirm
 from core.ui.shell import draw_until_ready, explain_errors
 from core.ui.widgets import as_text
 

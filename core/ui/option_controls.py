@@ -20,7 +20,7 @@ from core.runs.prompt_files import PromptFile
 from core.store.datasets import Dataset
 from core.ui.linked import bind, choose_one, choose_several
 from core.ui.loaders.records import all_spaces, predicting_runs
-from core.ui.run_choice import option_text
+from core.ui.sidebar import option_text
 from core.ui.sign_in import may_upload
 
 _LONG = 60  # characters from which a text gets several lines

@@ -12,11 +12,10 @@ import pandas as pd
 import streamlit as st
 
 from core.base.hashes import sha256_of
-from core.plots import theme
+from core.plots import drawing
 from core.store.predictions import Order
 from core.ui.loaders.cache import cache_by
-from core.ui.loaders.rows import list_rows
-from core.ui.loaders.scores import ranks_moved
+from core.ui.loaders.records import list_rows, ranks_moved
 
 _HERE = Path(__file__)
 _HTML = """<div class="row-list"><div class="head"><span class="count"></span>
@@ -34,10 +33,10 @@ _SAY_OPENED = """export default ({ data }) => {
   globalThis.openedRow = data.row;
   document.dispatchEvent(new CustomEvent("row-opened", { detail: data.row }));
 };"""
-_SIGNS = {**theme.OUTCOME_SIGNS, "flags": "⚠", "notes": "✎"}
+_SIGNS = {**drawing.OUTCOME_SIGNS, "flags": "⚠", "notes": "✎"}
 HASH_BYTES = 64  # row_list.js reads as many
 _NO_LABEL = "unknown"
-_LABELS = [*theme.LABEL_SIGNS]
+_LABELS = [*drawing.LABEL_SIGNS]
 
 _list = st.components.v2.component(
     "row_list",
@@ -111,8 +110,12 @@ def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:
         "marks": [" ".join(_SIGNS[fact] for fact in each) for each in facts],
         "says": [", ".join(each) for each in facts],
         "kinds": [
-            {"name": theme.LABEL_WORDS[label], "sign": sign, "colour": theme.LABEL_COLOURS[label]}
-            for label, sign in theme.LABEL_SIGNS.items()
+            {
+                "name": drawing.LABEL_WORDS[label],
+                "sign": sign,
+                "colour": drawing.LABEL_COLOURS[label],
+            }
+            for label, sign in drawing.LABEL_SIGNS.items()
         ],
     }
     packed = json.dumps(found).encode()

@@ -18,13 +18,11 @@ from core.base.types import Flag
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
 from core.ui import links, row_list
-from core.ui.figure_menu import View, show_keepers
 from core.ui.linked import bind, choose_several
-from core.ui.loaders.records import count_labelled
-from core.ui.loaders.rows import p_de_values
+from core.ui.loaders.records import count_labelled, p_de_values
 from core.ui.row_list import ListedRows
 from core.ui.shell import PageContext
-from core.ui.widgets import as_text, show_empty
+from core.ui.widgets import View, as_text, show_empty, show_keepers
 
 _ICON = """<svg viewBox="0 0 16
 16" width="16" height="16" aria-hidden="true" fill="none" stroke="currentColor">

@@ -21,9 +21,9 @@ from core.features import features
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.ui import figure_menu, linked, links, run_choice, server_workspace, sidebar, sign_in
+from core.ui import linked, links, server_workspace, sidebar, sign_in, widgets
 from core.ui.background import background
-from core.ui.confirmation import repeat_confirmation, show_confirmation
+from core.ui.links import repeat_confirmation, show_confirmation
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import all_datasets, predicting_runs, settle_runs
 from core.ui.widgets import as_text, draw_figures_last, show_empty
@@ -73,7 +73,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
     with background().pause(), _record_unexpected_errors(), explain_errors():
         refresh()
         context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)
-        figure_menu.begin_page(context.workspace, context.dataset, context.run)
+        widgets.begin_page(context.workspace, context.dataset, context.run)
         links.begin_page(page.url_path)
         opened = linked.begin_view(
             page.url_path,
@@ -94,7 +94,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
 def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any) -> PageContext:
     """Choose dataset and run, set them in the address, and draw the sidebar."""
     settle_runs()
-    choice = run_choice.choose(page.url_path, all_datasets(), predicting_runs())
+    choice = sidebar.choose(page.url_path, all_datasets(), predicting_runs())
     if choice.warning:
         st.warning(choice.warning)
     chosen = {

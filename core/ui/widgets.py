@@ -18,14 +18,23 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.plots import theme
-from core.plots.captioned import CaptionedFigure
+from core.base.workbook import encode, encode_for_spreadsheets
+from core.features import hooks
+from core.plots import drawing, printed
 from core.plots.forest_plot import Forest
-from core.ui import figure_menu
+from core.plots.printed import CaptionedFigure
+from core.runs import actions as run_actions
+from core.runs.workspace import Workspace
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.ui import links
 from core.ui.linked import bind
+from core.ui.links import confirm
+from core.ui.loaders.records import dataset_notes
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
 
 _PLOTLY_IS_LOADED = "_plotly"  # a session key
 # Belongs to one run of the script, not to the session: an interrupted run leaves nothing for the
@@ -65,7 +74,7 @@ def pair_text(pert: str, gene: str) -> str:
 def label_text(label: str | None) -> str:
     """Return a label as sign and word; "no label" if it is unknown."""
     known = label or "unknown"
-    return f"{theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]}"
+    return f"{drawing.LABEL_SIGNS[known]} {drawing.LABEL_WORDS[known]}"
 
 
 def percent_text(p: float | None) -> str:
@@ -74,7 +83,7 @@ def percent_text(p: float | None) -> str:
 
 
 def coloured_text(text: str, colour: str) -> str:
-    """Return text as Markdown in a colour of `core.plots.theme`."""
+    """Return text as Markdown in a colour of `core.plots.drawing`."""
     return f':color[{as_text(text)}]{{foreground="{colour}"}}'
 
 
@@ -128,15 +137,15 @@ def show_captioned(found: CaptionedFigure, name: str) -> None:
     below = st.container(horizontal=True, key=f"below-{name}")
     below.caption(as_text(found.caption))
     with below:
-        figure_menu.show_notes_button(name, found.title)
-        figure_menu.show_figure_keepers(name, found)
+        show_notes_button(name, found.title)
+        show_figure_keepers(name, found)
     with below.popover("Table", icon=":material/download:"):
-        figure_menu.show(name, found)
+        show(name, found)
 
 
 def _show_chart(chart: go.Figure, name: str) -> None:
     chart.update_layout(
-        template=theme.template("dark" if st.context.theme.type == "dark" else "light")
+        template=drawing.template("dark" if st.context.theme.type == "dark" else "light")
     )
     options: dict[str, Any] = {
         "theme": None,
@@ -148,7 +157,7 @@ def _show_chart(chart: go.Figure, name: str) -> None:
         st.plotly_chart(chart, **options)  # not in an emptied container: the page would jump
     else:
         place = st.empty()
-        place.skeleton(height=int(chart.layout.height or theme.HEIGHT_PX))
+        place.skeleton(height=int(chart.layout.height or drawing.HEIGHT_PX))
         waiting.append(partial(place.plotly_chart, chart, **options))
 
 
@@ -205,3 +214,152 @@ def show_numbers(
         parts = (as_text(number.name), f"**{as_text(number.value)}**", number.below)
         column.markdown("  \n".join(part for part in parts if part), help=number.help or None)
     return list(columns)
+
+
+_FORM_WORDS = {"png": f"PNG, {printed.DPI} dpi"}
+_ABOUT = "_figures_are_about"  # a session key: fragments run without the page
+
+
+def begin_page(workspace: Workspace, dataset: Dataset | None, run: Run | None) -> None:
+    """Set the subject of the page's figures, for headings, file names and notes."""
+    st.session_state[_ABOUT] = (workspace, dataset, run)
+
+
+def file_name_of(name: str) -> str:
+    """Return the name, without extension, of a file with what a page shows under a name: with its
+    dataset and run."""
+    _, dataset, run = st.session_state.get(_ABOUT, (None, None, None))
+    return printed.file_name(*(each.name for each in (dataset, run) if each is not None), name)
+
+
+def _about() -> tuple[Workspace, Dataset | None, Run | None]:
+    about: tuple[Workspace, Dataset | None, Run | None] = st.session_state[_ABOUT]
+    return about
+
+
+def show(name: str, figure: CaptionedFigure) -> None:
+    """Show a figure's table, and the buttons that download both; name: of the figure on its
+    page."""
+    _, found, _ = _about()
+    dataset = found.name if found else ""
+    parts = figure.caption.split(" · ")
+    heading = figure.caption if dataset in parts else f"{dataset} · {figure.caption}"
+    st.dataframe(figure.table, hide_index=True)
+    file = printed.file_name(
+        dataset, *(part for part in parts[:1] if part != dataset), figure.title
+    )
+    show_table_buttons(figure.table, name, file)
+    reason = printed.why_no_images()  # without a browser for images, there is only HTML
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Figure", width="content")
+        for form in printed.FORMS:
+            if form == "html" or not reason:
+                build = partial(_encode, figure, form, heading)
+                _show_button(
+                    _FORM_WORDS.get(form, form.upper()), f"{file}.{form}", f"{form}-{name}", build
+                )
+    if reason:
+        st.caption(f"{reason}.")
+
+
+def _encode(figure: CaptionedFigure, form: printed.Form, heading: str) -> bytes:
+    return printed.encode(figure.chart, form, figure.title, heading)
+
+
+def show_table_buttons(table: pd.DataFrame, name: str, file: str) -> None:
+    """Show buttons that download a table; file: their names without extension."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Table", width="content")
+        _show_button("CSV", f"{file}.csv", f"csv-{name}", partial(encode_for_spreadsheets, table))
+        show_parquet_button(table, name, file)
+
+
+def show_parquet_button(table: pd.DataFrame, name: str, file: str) -> None:
+    """Show a button that downloads a table as Parquet; file: its name without extension."""
+    _show_button("Parquet", f"{file}.parquet", f"parquet-{name}", partial(encode, table, "parquet"))
+
+
+def _show_button(label: str, file: str, key: str, build: Callable[[], bytes]) -> None:
+    """Show a button whose file is built when it is pressed, without rerunning the page."""
+    st.download_button(label, build, file, key=key, on_click="ignore", type="tertiary")
+
+
+def show_notes_button(name: str, title: str) -> None:
+    """Show a button with the number of a run's notes on a figure; it opens them and a form for a
+    new one."""
+    workspace, dataset, run = _about()
+    if dataset is None or run is None:
+        return
+    notes = dataset_notes(dataset.id)
+    own = notes[(notes["run_id"] == run.id) & (notes["figure"] == title)]
+    if own.empty and workspace.settings.read_only:
+        return
+    label = str(len(own)) if len(own) else ""
+    if st.button(
+        label,
+        icon=":material/edit_note:",
+        help="Notes on this figure",
+        key=f"note-{name}",
+        type="tertiary",
+    ):
+        _open_notes(workspace, run, title, own)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is on screen, to be kept. dataset, run: ids. title: of the view. address: relative to
+    any page's ("./rows?run=…"). sentence: a remark. pair_id: of a row. figure: with its chart."""
+
+    dataset: str
+    title: str
+    address: str
+    sentence: str = ""
+    run: str | None = None
+    pair_id: str | None = None
+    figure: CaptionedFigure | None = None
+
+
+def show_keepers(workspace: Workspace, make: Callable[[], View], key: str) -> None:
+    """Show the buttons that keep what is on screen. key: of the element beside them, on its
+    page."""
+    for show_buttons in hooks("keepers"):
+        show_buttons(workspace, make, key)
+
+
+def show_figure_keepers(name: str, found: CaptionedFigure) -> None:
+    """Show the buttons that keep a figure. name: of the figure on its page."""
+    workspace, dataset, run = _about()
+    if dataset is None:
+        return
+
+    def make() -> View:
+        return View(
+            dataset.id,
+            found.title,
+            links.address_of_view(),
+            found.sentence,
+            run=run.id if run is not None else None,
+            figure=found,
+        )
+
+    show_keepers(workspace, make, name)
+
+
+@st.dialog("Notes on this figure")
+def _open_notes(workspace: Workspace, run: Run, title: str, notes: pd.DataFrame) -> None:
+    for note in notes.iloc[::-1].itertuples():
+        st.text(f"{note.author}, {note.written_at:%Y-%m-%d %H:%M}\n{note.text}")
+    if workspace.settings.read_only:
+        return
+    with st.form("figure-note", border=False):
+        text = st.text_area(
+            "Add a note",
+            key="note_figure",
+            help=f"Signed {workspace.settings.author}. Data lists all notes.",
+        )
+        is_sent = st.form_submit_button("Save note", type="primary")
+    if is_sent and text.strip():
+        run_actions.add_figure_note(workspace, run.id, title, links.address_of_view(), text)
+        confirm(
+            "Note on the figure saved.", lambda: links.to_data("All notes", tab="Runs and notes")
+        )

@@ -8,8 +8,7 @@ import numpy as np
 
 from core.base.result import Result
 from core.features.fuse.weight_grid import FusionVerdict
-from core.transfer.fusion import Component, weights_of
-from core.transfer.live_fusion import live_fusion
+from core.transfer.fusion import Component, live_fusion, weights_of
 from core.transfer.row_index import RowIndex
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.plots import drawing, theme
+from core.plots import drawing
 
 TABLE = pd.DataFrame(
     {
@@ -25,7 +25,7 @@ def test_a_line_for_each_curve_with_intervals_and_a_star() -> None:
     assert (list(curve.x), list(curve.y), curve.line.color) == (
         ["1", "5"],
         [0.2, 0.4],
-        theme.CHOSEN,
+        drawing.CHOSEN,
     )
     assert curve.name == "&lt;b&gt;a&lt;/b&gt;"
     assert [round(bar, 9) for bar in curve.error_y.array] == [0.2, 0.2]

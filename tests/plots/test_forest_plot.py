@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.plots import theme
+from core.plots import drawing
 from core.plots.drawing import Line
 from core.plots.forest_plot import Forest, Row, rows_in_blocks
 
@@ -23,7 +23,7 @@ def test_dots_whiskers_and_words_stand_in_their_rows() -> None:
     chart = Forest(ROWS, [Line(0.4, "control")], "AUROC").chart
     chosen, other, _ = chart.data
     assert (list(chosen.x), list(chosen.y), list(chosen.marker.symbol)) == ([0.6], [0], ["circle"])
-    assert chosen.error_x.color == chosen.marker.color == theme.CHOSEN
+    assert chosen.error_x.color == chosen.marker.color == drawing.CHOSEN
     np.testing.assert_allclose([chosen.error_x.array, chosen.error_x.arrayminus], [[0.1], [0.1]])
     assert (list(other.x), list(other.y), list(other.marker.symbol)) == (
         [0.9],
@@ -78,7 +78,7 @@ def test_a_page_shows_the_same_as_the_file() -> None:
     of_interval = [100 * (0.5 - low) / (high - low), 20 / (high - low)]
     np.testing.assert_allclose([float(end) for end in bar], of_interval, atol=1e-3)
     assert re.findall(r'<s class="([\w ]+)"', shown) == ["circle", "diamond hollow"]
-    for text in (theme.CHOSEN, "<b>first</b>", "&lt;third&gt;", "a &lt;line&gt;", "a &lt; b"):
+    for text in (drawing.CHOSEN, "<b>first</b>", "&lt;third&gt;", "a &lt;line&gt;", "a &lt; b"):
         assert text in shown
     assert "<third>" not in shown
     assert ">none<" not in shown  # a line without a value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.plots import paired_changes, theme
+from core.plots import drawing, paired_changes
 
 TABLE = pd.DataFrame(
     [
@@ -28,7 +28,7 @@ def test_differences_stand_under_their_metric() -> None:
         "by rows alone",
     ]
     others, judged, _ = chart.data  # what the runs are judged by stands out
-    assert (others.marker.color, judged.marker.color) == (theme.BASELINE, theme.CHOSEN)
+    assert (others.marker.color, judged.marker.color) == (drawing.BASELINE, drawing.CHOSEN)
     assert (list(others.x), list(others.y)) == ([0.02, -0.01], [1, 4])
     assert list(others.marker.symbol) == ["circle", "circle-open"]
     assert (list(judged.x), list(judged.y)) == ([0.02], [2])
@@ -52,7 +52,7 @@ def test_differences_that_are_left_after_the_correction_have_the_chosen_colour()
         pd.DataFrame(worth, columns=[*TABLE.columns, "p_holm"]), title="yes minus no"
     ).chart
     dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
-    assert dots == {theme.CHOSEN: [-0.07], theme.BASELINE: [-0.03]}
+    assert dots == {drawing.CHOSEN: [-0.07], drawing.BASELINE: [-0.03]}
     assert (
         chart.layout.yaxis.ticktext[0] == "<i>&lt;b&gt;names&lt;/b&gt;</i>"
     )  # a name is no markup

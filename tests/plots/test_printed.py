@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from core.base.errors import StateError
-from core.plots import printed, theme
+from core.plots import drawing, printed
 
 CAPTION = "a <b>run</b> · 12 rows · 95% interval by rows"
 
@@ -18,13 +18,13 @@ CAPTION = "a <b>run</b> · 12 rows · 95% interval by rows"
 @pytest.fixture
 def chart() -> go.Figure:
     return go.Figure(go.Bar(x=[1, 2], y=["a", "b"])).update_layout(
-        height=300, template=theme.template("dark")
+        height=300, template=drawing.template("dark")
     )
 
 
 def test_the_heading_stands_above_a_plot_that_keeps_its_height(chart: go.Figure) -> None:
     found = printed.with_heading(chart, "Shares & more", CAPTION)
-    above = found.layout.margin.t - theme.template().layout.margin.t
+    above = found.layout.margin.t - drawing.template().layout.margin.t
     assert found.layout.height - above == 300
     assert found.layout.title.text == "<b>Shares &amp; more</b>"
     assert (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.plots import scores, theme
+from core.plots import drawing, forest_plot
 
 NAN = np.nan
 TABLE = pd.DataFrame(
@@ -29,10 +29,10 @@ SLICES = pd.DataFrame(
 
 
 def test_every_score_in_the_order_given() -> None:
-    chart = scores.figure(TABLE, "mean").chart
+    chart = forest_plot.figure(TABLE, "mean").chart
     chosen, other, _, _ = chart.data
     assert (list(chosen.x), list(chosen.y)) == ([0.607, 0.646], [0, 1])
-    assert (chosen.marker.color, other.marker.color) == (theme.CHOSEN, theme.BASELINE)
+    assert (chosen.marker.color, other.marker.color) == (drawing.CHOSEN, drawing.BASELINE)
     # Measured here is a circle, public a diamond, and hollow without an interval.
     assert [*chosen.marker.symbol, *other.marker.symbol] == ["circle", "diamond", "diamond-open"]
     np.testing.assert_allclose(chosen.error_x.arrayminus, [0.027, 0.049])
@@ -52,7 +52,7 @@ def test_every_score_in_the_order_given() -> None:
 
 
 def test_scores_stand_below_headings() -> None:
-    chart = scores.figure(TABLE, "mean", by="kind").chart
+    chart = forest_plot.figure(TABLE, "mean", by="kind").chart
     names = [
         "<i>here</i>",
         "<b>debate &lt;b&gt;</b>",
@@ -66,7 +66,7 @@ def test_scores_stand_below_headings() -> None:
 
 
 def test_slices_say_how_many_rows_and_why_one_has_no_score() -> None:
-    chart = scores.figure(SLICES, "mean", names="slice", overall=0.58, control=0.62).chart
+    chart = forest_plot.figure(SLICES, "mean", names="slice", overall=0.58, control=0.62).chart
     dots = [
         (x, y, symbol)
         for trace in chart.data[:2]
@@ -80,10 +80,11 @@ def test_slices_say_how_many_rows_and_why_one_has_no_score() -> None:
     assert "cost for the whole +0.0123" in chart.data[0].hovertext[0]
     assert "30 rows, 20 with a label" in chart.data[1].hovertext[0]
     assert [(shape.x0, shape.line.color) for shape in chart.layout.shapes] == [
-        (0.5, theme.BASELINE),
-        (0.58, theme.CHOSEN),
-        (0.62, theme.BASELINE),
+        (0.5, drawing.BASELINE),
+        (0.58, drawing.CHOSEN),
+        (0.62, drawing.BASELINE),
     ]
     assert (
-        len(scores.figure(SLICES, "mean", names="slice", most=2).chart.layout.yaxis.ticktext) == 2
+        len(forest_plot.figure(SLICES, "mean", names="slice", most=2).chart.layout.yaxis.ticktext)
+        == 2
     )

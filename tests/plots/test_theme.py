@@ -7,16 +7,16 @@ import tomllib
 import pytest
 
 from core.base.config import REPOSITORY
-from core.plots import theme
+from core.plots import drawing
 
 CONFIG = tomllib.loads((REPOSITORY / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
 
 
-@pytest.mark.parametrize("base", theme.SURFACES)
+@pytest.mark.parametrize("base", drawing.SURFACES)
 def test_streamlit_has_the_colours_of_the_theme(base: str) -> None:
-    surface = theme.SURFACES[base]
+    surface = drawing.SURFACES[base]
     assert CONFIG[base] == {
-        "primaryColor": theme.ACCENT[base],
+        "primaryColor": drawing.ACCENT[base],
         "backgroundColor": surface["paper"],
         "secondaryBackgroundColor": surface["second"],
         "textColor": surface["text"],
@@ -25,13 +25,13 @@ def test_streamlit_has_the_colours_of_the_theme(base: str) -> None:
 
 
 def test_tints() -> None:
-    assert theme.tint("#009E73", 1) == "#009E73"
-    assert theme.tint("#009E73", 0) == "#FFFFFF"
+    assert drawing.tint("#009E73", 1) == "#009E73"
+    assert drawing.tint("#009E73", 0) == "#FFFFFF"
     # 255 - 0.5 * (255 - part): 0 -> 127.5, 158 -> 206.5, 115 -> 185; a half goes to the even neighbour
-    assert theme.tint("#009E73", 0.5) == "#80CEB9"
+    assert drawing.tint("#009E73", 0.5) == "#80CEB9"
 
 
 def test_every_label_has_a_colour_and_a_sign_of_its_own() -> None:
-    assert theme.LABEL_COLOURS.keys() == theme.LABEL_SIGNS.keys()
-    for of_label in (theme.LABEL_COLOURS, theme.LABEL_SIGNS):
+    assert drawing.LABEL_COLOURS.keys() == drawing.LABEL_SIGNS.keys()
+    for of_label in (drawing.LABEL_COLOURS, drawing.LABEL_SIGNS):
         assert len(set(of_label.values())) == len(of_label)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.features.fuse.explorer.content import make_content, noise_of_cuts
-from core.features.fuse.page import explorer
+from core.features.fuse.page import results
 from core.runs.workspace import Workspace
 from core.scoring.compare_runs import add_cut_noise
 from core.transfer.fusion import weights_of
@@ -31,10 +31,10 @@ def test_a_browser_computes_the_same_on_the_pool(workspace: Workspace, browser: 
         workspace,
         KnnSettings(("text",), EvaluationProtocol("folds"), SimilaritySettings(centre=True)),
     )
-    noise = explorer.find_noise(choice, choice.base)
+    noise = results.find_noise(choice, choice.base)
     assert noise is not None
     cuts = [noise.scores_at(weights_of([w_de], [w_dir])) for w_de, w_dir in WEIGHTS]
-    content = make_content(live, explorer.name_rows(choice, choice.base))
+    content = make_content(live, results.name_rows(choice, choice.base))
     sent = [
         case_of(content, both, noise_of_cuts(noise.before, after))
         for both, after in zip(WEIGHTS, cuts, strict=True)

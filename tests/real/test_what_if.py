@@ -8,19 +8,18 @@ from pathlib import Path
 import pytest
 
 from core.base.config import Settings
-from core.features.fuse.page import explorer, fusion_controls
+from core.features.fuse.page import fusion_controls, results
 from core.features.fuse.page.fusion_controls import KNN, FusionChoice
 from core.methods.fusion_settings import FusionSettings
 from core.runs import component_loader, launch
 from core.runs.component_loader import default_dataset
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.compare_runs import add_cut_noise
+from core.transfer.fusion import LiveFusion
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.ui.loaders.cache import refresh
-from core.ui.loaders.records import all_runs
-from core.ui.loaders.scores import run_score
+from core.ui.loaders.records import all_runs, run_score
 from tests.commands import core_json
 from tests.ui.conftest import forget
 
@@ -68,7 +67,7 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(
     settings = KnnSettings(("text",), protocol, SimilaritySettings(centre=True))
     choice, live = prepare(workspace, settings)
     shown = live.score_at(choice.settings().weights())
-    noise = explorer.find_noise(choice, choice.base)
+    noise = results.find_noise(choice, choice.base)
     assert (noise is not None) == (protocol.kind == "folds")
     if noise is not None:
         shown = add_cut_noise(shown, noise.before, noise.scores_at(choice.settings().weights()))
@@ -112,6 +111,8 @@ def test_a_weight_that_moves_computes_no_prior(
 ) -> None:
     settings = KnnSettings(("text",), EvaluationProtocol("folds"))
     prepare(workspace, settings)
-    monkeypatch.setattr("core.transfer.live_knn.knn_priors", None)  # whoever computes one now fails
+    monkeypatch.setattr(
+        "core.transfer.protocols.knn_priors", None
+    )  # whoever computes one now fails
     _, live = prepare(workspace, settings)
     assert live.percentiles.de.shape[0] == 2

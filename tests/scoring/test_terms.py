@@ -7,7 +7,7 @@ import pytest
 from core.base.texts import NO_BIOLOGY
 from core.scoring import sentences
 from core.scoring.sentences import TWO_WAY, UNSEEN
-from core.transfer import cuts
+from core.transfer import run_cells
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from core.transfer import cuts
             ["No-biology", "Count-only", "Allowing"],
         ),
         (
-            f"DE 0.535 (permuted vectors 0.5 ± 0.005), {UNSEEN}: {cuts.NAME}",
+            f"DE 0.535 (permuted vectors 0.5 ± 0.005), {UNSEEN}: {run_cells.NAME}",
             ["Labels", "Cut", "Permuted"],
         ),
         ("as leave-one-out, by rows alone", ["Leave-one-out", "By rows alone"]),

@@ -8,7 +8,6 @@ from core.stats.delong import Estimate, two_way_variance
 from core.stats.influence import Influence
 from core.stats.official_score import point_values, score_with_intervals
 from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
-from core.transfer.cuts import Cut, CutScores, cut_values, evaluate, predict_cuts, score_cuts
 from core.transfer.protocols import (
     EvaluationProtocol,
     KnnInputs,
@@ -16,6 +15,7 @@ from core.transfer.protocols import (
     predict_priors,
 )
 from core.transfer.row_index import Rows, knowledge_of, rows_of
+from core.transfer.run_cells import Cut, CutScores, cut_values, evaluate, predict_cuts, score_cuts
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(4)

@@ -8,10 +8,10 @@ from core.base.types import Flag
 from core.methods.knn import build_prediction
 from core.stats.official_score import score_with_intervals
 from core.stats.scores_and_labels import ranked_scores
-from core.transfer.cuts import evaluate, fill_with_base_rates, scores_with_stand_ins
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
 from core.transfer.row_index import knowledge_of, visible_rows
+from core.transfer.run_cells import evaluate, fill_with_base_rates, scores_with_stand_ins
 from core.transfer.similarity import ConstantSimilarity, Space
 from tests.transfer.oracles import World, worlds
 from tests.transfer.test_protocols import KNOWN, LABELS, ROWS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from core.base.errors import InputError
-from core.transfer import label_sums
+from core.transfer import knn
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.row_index import Parts, knowledge_of, rows_of
 from core.transfer.similarity import ConstantSimilarity, SimilarityMatrices, Space
@@ -33,11 +33,11 @@ def test_equal_to_rows_against_rows(world: World) -> None:
 @given(worlds())
 def test_equal_whatever_the_chunks_and_the_blocks(world: World) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_sums, "CHUNK_WEIGHTS", 5)  # a chunk of one or two genes
-        patch.setattr(label_sums, "STRETCH_ROWS", 3)  # a group or two
-        patch.setattr(label_sums, "GATHER_COST", 0)  # every group is subtracted
+        patch.setattr(knn, "CHUNK_WEIGHTS", 5)  # a chunk of one or two genes
+        patch.setattr(knn, "STRETCH_ROWS", 3)  # a group or two
+        patch.setattr(knn, "GATHER_COST", 0)  # every group is subtracted
         assert_equal_to_oracle(world)
-        patch.setattr(label_sums, "GATHER_COST", 10**6)  # none is
+        patch.setattr(knn, "GATHER_COST", 10**6)  # none is
         assert_equal_to_oracle(world)
 
 

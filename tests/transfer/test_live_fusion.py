@@ -4,8 +4,7 @@ import numpy as np
 
 from core.stats.comparison import compare
 from core.stats.scores_and_labels import scores_from_probabilities
-from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
-from core.transfer.live_fusion import live_fusion
+from core.transfer.fusion import Component, fuse, live_fusion, percentiles_of, weights_of
 from core.transfer.row_index import rows_of
 
 N = 500

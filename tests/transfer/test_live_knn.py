@@ -6,11 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base.errors import InputError
-from core.transfer import live_knn as module
+from core.transfer import protocols as module
 from core.transfer.knn import Similarities, Weighting, knn_priors
-from core.transfer.live_knn import MAX_MATRICES, LiveKnn, live_knn
 from core.transfer.prior_provenance import explain_prior
-from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
+from core.transfer.protocols import (
+    MAX_MATRICES,
+    EvaluationProtocol,
+    LiveKnn,
+    SimilaritySettings,
+    live_knn,
+    predict_priors,
+)
 from core.transfer.row_index import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 from tests.strength import examples

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.transfer.cuts import cut_values, evaluate
 from core.transfer.knn import Weighting
 from core.transfer.permutation_null import PermutationNull, content_key, permutation_null
 from core.transfer.protocols import (
@@ -16,6 +15,7 @@ from core.transfer.protocols import (
     predict_priors,
 )
 from core.transfer.row_index import knowledge_of, rows_of
+from core.transfer.run_cells import cut_values, evaluate
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(8)

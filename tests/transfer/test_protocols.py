@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from core.base.errors import InputError
-from core.transfer.cuts import evaluate
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.protocols import (
     EvaluationProtocol,
@@ -14,6 +13,7 @@ from core.transfer.protocols import (
     predict_priors,
 )
 from core.transfer.row_index import Rows, knowledge_of, rows_of, visible_rows
+from core.transfer.run_cells import evaluate
 from core.transfer.similarity import Space, cosine_similarity
 
 

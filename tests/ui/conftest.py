@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from core.base.config import REPOSITORY
-from core.features.fuse.page import explorer
+from core.features.fuse.page import results
 from core.features.neighbours.page import loaders as space_numbers
 from core.features.perturbqa import tab as baselines_tab
 from core.methods.fusion_settings import FusionSettings
@@ -25,7 +25,7 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from core.ui import widgets
 from core.ui.background import Background, Result
-from core.ui.loaders import rows
+from core.ui.loaders import records
 from tests import worlds
 from tests.conftest import make_once
 from tests.derived import save_fusion, save_knn
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 APP = REPOSITORY / "app.py"
 LABELLED, KNN, FUSED = "simulated debate", "knn by folds", "fused with it"  # runs of `fused_demo`
-READ_AHEAD = rows._AHEAD.submit  # as it is before a test replaces it
+READ_AHEAD = records._AHEAD.submit  # as it is before a test replaces it
 EACH_START = ("hardened", pytest.param("plain", marks=pytest.mark.soak))  # of STARTS
 Visit = Callable[..., AppTest]
 OpenTab = Callable[..., "Page"]
@@ -136,7 +136,7 @@ def app_at(page: str) -> AppTest:
 
 def page_opener(monkeypatch: pytest.MonkeyPatch) -> Visit:
     """Return what opens a page with what the caches hold; nothing is computed in the background, and no browser is waited for."""
-    for module in (space_numbers, explorer, baselines_tab):
+    for module in (space_numbers, results, baselines_tab):
         monkeypatch.setattr(module, "background", Idle)
     monkeypatch.setattr(widgets, "_HEAD_START_S", 0)
     monkeypatch.setattr(widgets, "_DRAWN_S", 0)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from core.base.config import Settings
 from core.features.demo.actions import make_demo
-from core.plots import theme
+from core.plots import drawing
 from core.runs.workspace import Workspace, open_workspace
 from tests.ui.conftest import WATCH, settle
 from tests.ui.serving import Server, serving, started_browser
@@ -46,7 +46,7 @@ def main() -> None:
         started_browser() as browser,
         serving(workspace.settings.workspace) as server,
     ):
-        for colours in theme.SURFACES:
+        for colours in drawing.SURFACES:
             faults += _take_all(browser, server, symbol_of(workspace), colours, arguments)
     if faults:
         sys.exit("\n".join(faults))

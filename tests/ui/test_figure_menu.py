@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.plots import printed
-from core.ui import figure_menu
+from core.ui import widgets
 from tests.ui.test_apptest import tab_of, the_run
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Built:
         assert label.lower().partition(",")[0] == file.rsplit(".", 1)[1] == key.split("-")[0]
         found[file] = build
 
-    monkeypatch.setattr(figure_menu, "_show_button", note)
+    monkeypatch.setattr(widgets, "_show_button", note)
     return found
 
 

@@ -11,11 +11,9 @@ import pytest
 from core.runs import actions
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
-from core.ui.loaders import cache, rows
+from core.ui.loaders import cache, records
 from core.ui.loaders.cache import refresh
-from core.ui.loaders.records import all_runs
-from core.ui.loaders.rows import read_ahead, row_details
-from core.ui.loaders.scores import run_rows
+from core.ui.loaders.records import all_runs, read_ahead, row_details, run_rows
 from tests.ui.conftest import forget
 
 
@@ -83,7 +81,7 @@ def test_a_row_is_read_ahead(small_workspace: Workspace) -> None:
         ids = predictions.find_pair_ids(db, run, predictions.RowFilter())
     refresh()
     read_ahead([run], [*ids[:2], "no such row"])
-    rows._AHEAD.submit(lambda: None).result()
+    records._AHEAD.submit(lambda: None).result()
     small_workspace.store.file.rename(small_workspace.store.file.with_suffix(".away"))
     try:
         assert [row_details(run, pair_id).numbers["pair_id"] for pair_id in ids[:2]] == ids[:2]

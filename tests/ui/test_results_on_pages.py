@@ -16,7 +16,8 @@ from core.runs.workspace import Workspace, open_workspace
 from core.scoring.compare_runs import RunComparison, SeveralComparisons
 from core.scoring.debate_audit import DebateAudit
 from core.scoring.score_result import ScoreResult
-from core.ui import figure_menu, filters, links, score_box, widgets
+from core.ui import filters, links, widgets
+from core.ui import results as shown_results
 from core.ui.results import show_result
 from tests.example_results import every_example
 
@@ -29,17 +30,17 @@ def results() -> list[Result]:
 
 def show_example() -> None:
     """Show one result as its page does."""
-    figure_menu.begin_page(open_workspace(), None, None)
+    widgets.begin_page(open_workspace(), None, None)
     result = results()[st.session_state["example"]]
     if isinstance(result, ScoreResult):
-        score_box.show_marks(result.label_marks)
-        score_box.show_run_score(result)
+        shown_results.show_marks(result.label_marks)
+        shown_results.show_run_score(result)
     elif isinstance(result, RunComparison):
-        score_box.show_marks(result.label_marks)
+        shown_results.show_marks(result.label_marks)
         panels.show_verdict(result)
     elif isinstance(result, SeveralComparisons):
         comparisons = [each.comparison for each in result.comparisons]
-        score_box.show_marks(comparisons[0].label_marks)
+        shown_results.show_marks(comparisons[0].label_marks)
         panels.show_verdict(comparisons[0])
         panels.show_several(comparisons)
     elif isinstance(result, DebateAudit):

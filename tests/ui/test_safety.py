@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import pytest
 from markdown_it import MarkdownIt
 
-from core.plots import theme
+from core.plots import drawing
 from core.runs.workspace import Workspace
 from core.store import runs
 from tests import cases
@@ -255,7 +255,7 @@ def test_the_dark_is_ours_and_the_policy_holds(
     paper = page.locator("[data-testid=stApp]").evaluate(
         "app => getComputedStyle(app).backgroundColor"
     )
-    assert paper == f"rgb{tuple(bytes.fromhex(theme.SURFACES['dark']['paper'][1:]))}"
+    assert paper == f"rgb{tuple(bytes.fromhex(drawing.SURFACES['dark']['paper'][1:]))}"
     assert_policy_holds(page, listener)
 
 

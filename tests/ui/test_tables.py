@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.base.workbook import encode
 from core.runs.workspace import Workspace
-from core.ui import figure_menu, results
+from core.ui import results, widgets
 from tests.ui.conftest import Visit
 from tests.ui.views import VIEWS, symbol_of
 
@@ -46,7 +46,7 @@ def test_tables_are_downloaded_as_parquet(
         offered[name] = pd.read_parquet(io.BytesIO(encode(table, "parquet")))
         assert len(offered[name]) == len(table), name
 
-    monkeypatch.setattr(figure_menu, "show_parquet_button", offer)
+    monkeypatch.setattr(widgets, "show_parquet_button", offer)
     for view in (view for view in VIEWS if view.page in WITH_TABLES):
         _, parameters = view.address(symbol_of(little_demo))
         assert not visit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.plots.captioned import CaptionedFigure, captioned
+from core.plots.printed import CaptionedFigure, captioned
 from core.runs.workspace import Workspace
 from core.scoring.debate_audit import load_audit
 from core.scoring.report_part import ReportPart, ShownRuns

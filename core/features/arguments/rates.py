@@ -182,7 +182,7 @@ class RubricRates:
             "names": "rate",
             "has_chance": False,
         }
-        return Figure("core.plots.scores:figure", values, self.sentence)
+        return Figure("core.plots.forest_plot:figure", values, self.sentence)
 
 
 def _text(rate: Interval) -> str:

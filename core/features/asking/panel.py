@@ -24,11 +24,10 @@ from core.runs.request import cost_sentence
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 from core.ui import links
-from core.ui.confirmation import confirm
 from core.ui.job_panel import job_of_run, show_job
 from core.ui.linked import bind, choose_one, choose_several
-from core.ui.loaders.records import all_runs
-from core.ui.loaders.rows import row_details
+from core.ui.links import confirm
+from core.ui.loaders.records import all_runs, row_details
 from core.ui.option_controls import show_calls, show_more, show_settings
 from core.ui.results import show_result
 from core.ui.shell import draw_until_ready, explain_errors

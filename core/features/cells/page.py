@@ -24,10 +24,10 @@ from core.features.importing.page.after_import import ask_path
 from core.features.importing.roles import CHANGES, ROLES
 from core.runs.jobs import control
 from core.store.datasets import Dataset
-from core.ui import links, score_box
-from core.ui.confirmation import confirm
+from core.ui import links, results
 from core.ui.job_panel import watch_job
 from core.ui.linked import bind, choose_one
+from core.ui.links import confirm
 from core.ui.loaders.records import all_datasets
 from core.ui.option_controls import (
     choose_setting,
@@ -73,7 +73,7 @@ def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
     perturbations = folder.table("perturbations")
     summary = summarize_labels(dataset.name, record)
     st.markdown(f"**{as_text(summary.sentence)}**")
-    score_box.show_marks(dataset.marks)
+    results.show_marks(dataset.marks)
     st.text(
         "\n".join(
             [

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, label_signs, theme
+from core.plots import drawing, label_signs
 
 _SMALLEST: Final = 1e-300  # least FDR: floats can hardly represent smaller values
 _NAMED: Final = 6  # number of genes (lowest FDR first) shown with their names
@@ -29,12 +29,12 @@ def draw_volcano(table: pd.DataFrame, target: str, fdr: float, log2_fc: float) -
     _draw_names(chart, known, target)
     hover = "log2 fold change %{x:.2f}, FDR %{customdata:.2g}"
     label_signs.draw_marks(chart, known, "log2_fc", "surely", "fdr", hover)
-    line = {"color": theme.BASELINE, "dash": "dash", "width": 1}
+    line = {"color": drawing.BASELINE, "dash": "dash", "width": 1}
     chart.add_hline(-np.log10(fdr), line=line, layer="below")
     for at in (-log2_fc, log2_fc):
         chart.add_vline(at, line=line, layer="below")
     chart.update_layout(
-        height=int(1.5 * theme.HEIGHT_PX), margin={"t": label_signs.ABOVE_PX, "r": 40}
+        height=int(1.5 * drawing.HEIGHT_PX), margin={"t": label_signs.ABOVE_PX, "r": 40}
     )
     chart.update_xaxes(title="log2 fold change of the mean", zeroline=False)
     chart.update_yaxes(title="−log10 FDR", showgrid=True, rangemode="tozero", zeroline=False)
@@ -73,12 +73,12 @@ def draw_effect_counts(table: pd.DataFrame, least: int) -> go.Figure:
     chart = go.Figure()
     names = [drawing.escape(pert) for pert in ordered["pert"]]
     for label in ("down", "up"):
-        word = f"{theme.LABEL_SIGNS[label]} {theme.LABEL_WORDS[label]}"
+        word = f"{drawing.LABEL_SIGNS[label]} {drawing.LABEL_WORDS[label]}"
         chart.add_bar(
             x=np.arange(1, len(ordered) + 1),
             y=ordered[label],
             name=label,
-            marker_color=theme.LABEL_COLOURS[label],
+            marker_color=drawing.LABEL_COLOURS[label],
             hovertext=names,
             hovertemplate=f"%{{hovertext}}<br>{word} %{{y:,}} genes<extra></extra>",
         )
@@ -116,7 +116,10 @@ def draw_knockdown(table: pd.DataFrame, most_remaining: float) -> go.Figure:
             x=part["target"].map(place),
             y=(100 * part["remaining"]).clip(upper=_HIGHEST),
             mode="markers",
-            marker={"color": np.where(part["has_failed"], theme.WARNING, theme.CHOSEN), **marker},
+            marker={
+                "color": np.where(part["has_failed"], drawing.WARNING, drawing.CHOSEN),
+                **marker,
+            },
             hovertext=[_hover(row) for row in part.itertuples()],
             hovertemplate="%{hovertext}<extra></extra>",
         )

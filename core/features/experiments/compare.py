@@ -44,10 +44,14 @@ from core.stats.influence import mean_influence
 from core.stats.official_score import row_counts
 from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
 from core.store.connection import Cursor
-from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import Rows
-from core.transfer.run_cells import describe_scoring, distinct_protocols, folds_among
+from core.transfer.run_cells import (
+    describe_scoring,
+    distinct_protocols,
+    folds_among,
+    variances_between,
+)
 
 Replicate = tuple[int, int]  # the seed of a cut, and that of the calls
 Arms = dict[Replicate, RunRows]

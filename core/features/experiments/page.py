@@ -17,9 +17,9 @@ from core.features.experiments.result import ExperimentResult
 from core.llm.call_settings import CallSettings
 from core.store.datasets import Dataset
 from core.ui import links
-from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import bind, choose_one
+from core.ui.links import confirm
 from core.ui.loaders.cache import cache_by
 from core.ui.loaders.records import all_runs
 from core.ui.option_controls import SOURCES, key_of, show_control, show_option

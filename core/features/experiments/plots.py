@@ -13,10 +13,10 @@ from core.base.texts import estimate_text, number_text
 from core.features.experiments import ledger_table
 from core.features.experiments.comparison_log import looked_by_dataset
 from core.features.experiments.ledger_result import ledger_of
-from core.plots import drawing, forest_plot, theme
-from core.plots.captioned import CaptionedFigure, captioned
+from core.plots import drawing, forest_plot
 from core.plots.drawing import Line
 from core.plots.forest_plot import Forest, Row
+from core.plots.printed import CaptionedFigure, captioned
 from core.runs.workspace import Workspace
 from core.scoring.report_part import ReportPart, ShownRuns
 
@@ -65,7 +65,7 @@ def _row(arm: Any, prefix: str, metric: str, decides: bool) -> Row:
         tested,
         hover,
         decides and arm.is_shown,
-        None if prefix else theme.CHOSEN,
+        None if prefix else drawing.CHOSEN,
     )
 
 
@@ -84,7 +84,7 @@ def _moves(arms: Sequence[Any]) -> Iterator[Row]:
         if arm.floor is not None:
             again = estimate_text(*arm.floor.ends)
             hover = ["the base asked again", again, drawing.rows_text(arm.n)]
-            yield Row("  asked again", arm.floor.ends, again, hover, colour=theme.WARNING)
+            yield Row("  asked again", arm.floor.ends, again, hover, colour=drawing.WARNING)
 
 
 def _p(arm: Any) -> str:

@@ -22,8 +22,7 @@ from core.stats.official_score import MEAN
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import Outcome, ScoredRows, Scores, tasks
 from core.stats.selection_optimism import DEFAULT_CUTS, CutPlan, Optimism, selection_optimism
-from core.transfer.fusion import fuse, shares_of, weights_of
-from core.transfer.live_fusion import FusionComparison, LiveFusion
+from core.transfer.fusion import FusionComparison, LiveFusion, fuse, shares_of, weights_of
 
 GRID = tuple(np.round(np.linspace(0, 1, 21), 2).tolist())  # steps of 0.05
 

@@ -12,17 +12,17 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from core.base.texts import number_text
-from core.plots import drawing, label_signs, theme
+from core.plots import drawing, label_signs
 from core.stats.arrays import Floats
 
 COLUMNS = ("w_de", "w_dir", "mean", "plateau")
 # Transparent for low scores, so that they recede on light and on dark pages.
 RAMP: Final = [
-    [0.0, drawing.transparent(theme.CHOSEN, 0.04)],
-    [1.0, drawing.transparent(theme.CHOSEN, 1)],
+    [0.0, drawing.transparent(drawing.CHOSEN, 0.04)],
+    [1.0, drawing.transparent(drawing.CHOSEN, 1)],
 ]
 # dark with a white edge is visible on every part of the ramp
-_INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]
+_INK, _EDGE = drawing.INK_ON[False], drawing.INK_ON[True]
 _NAME_LENGTH = 24  # characters of the component's name
 _CORNER = 1e-3  # share of a cell cut off at each corner of the ring
 
@@ -91,7 +91,7 @@ def figure(
             "outline: within one standard error",
         ],
     )
-    chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
+    chart.update_layout(height=int(1.4 * drawing.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
     for update, span, score in (
         (chart.update_xaxes, spans[0], "DE"),
         (chart.update_yaxes, spans[1], "DIR"),

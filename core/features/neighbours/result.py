@@ -12,8 +12,7 @@ from core.runs.component_loader import Progress, find_null
 from core.runs.workspace import Workspace
 from core.scoring.sentences import BIASED, TWO_WAY, UNSEEN, axes_text
 from core.stats.delong import Estimate
-from core.transfer import cuts
-from core.transfer.cuts import MeanOfCuts, predict_cuts, score_cuts
+from core.transfer import run_cells
 from core.transfer.permutation_null import (
     N_PERMUTATIONS,
     KnnNumbers,
@@ -23,6 +22,7 @@ from core.transfer.permutation_null import (
 )
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
+from core.transfer.run_cells import MeanOfCuts, predict_cuts, score_cuts
 
 AXES: Final = ("de", "dir", "mean")
 MAX_LISTED: Final = 20  # neighbours in the table; the JSON has all
@@ -269,8 +269,8 @@ def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
         f"{part} ({test})" for part, test in zip(known, tests, strict=False)
     ) or ", ".join(known)
     return (
-        f"{scores} over {score.n_labelled:,} labelled rows, scored {UNSEEN}: {cuts.NAME}, inside"
-        f" {mean.k}×{mean.k} cells"
+        f"{scores} over {score.n_labelled:,} labelled rows, scored {UNSEEN}: {run_cells.NAME},"
+        f" inside {mean.k}×{mean.k} cells"
     )
 
 

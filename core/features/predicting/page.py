@@ -26,9 +26,9 @@ from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui import links, results
-from core.ui.confirmation import confirm
 from core.ui.job_panel import Button, job_of_run, show_job
 from core.ui.linked import bind, choose_one, read_ids
+from core.ui.links import confirm
 from core.ui.loaders.records import all_runs, dataset_rows, settle_runs
 from core.ui.option_controls import (
     key_of,
@@ -40,9 +40,9 @@ from core.ui.option_controls import (
     title_of,
     with_missing,
 )
-from core.ui.run_choice import method_text
 from core.ui.server_choice import choose_backend, choose_server
 from core.ui.shell import PageContext, draw_until_ready, explain_errors, fragment
+from core.ui.sidebar import method_text
 from core.ui.widgets import as_text, show_empty
 
 _RUN = {option.name: option for option in options_of(RunRequest)}

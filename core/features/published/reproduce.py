@@ -39,7 +39,7 @@ from core.stats.scores_and_labels import (
 )
 from core.stats.within_axis import score_within
 from core.store import Cursor, imports, pairs, predictions, spaces
-from core.transfer import cuts, fusion, knn, live_fusion, protocols, similarity
+from core.transfer import fusion, knn, protocols, run_cells, similarity
 from core.transfer.fusion import Component
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
@@ -240,7 +240,7 @@ def pool_cells(files: Files, wanted: Wanted) -> Computed:
         cells = protocols.cells_of(
             protocol, rows, protocols.parts_of(protocol, rows, _index(files).known.rows)
         )
-        live = live_fusion.live_fusion(
+        live = fusion.live_fusion(
             labels, rows, [llm, Component("knn", priors.de, priors.up)], cells=cells
         )
         axis = getattr(live.score_at(fusion.weights_of([0.5], [0.5])), wanted["axis"])
@@ -280,9 +280,9 @@ def _knn_scores(files: Files, space: str, centre: bool, in_folds: bool) -> Any:
     settings = protocols.SimilaritySettings(centre=centre)
     inputs = protocols.KnnInputs(known.rows, known, (_space(files, space),), settings)
     if not in_folds:
-        return cuts.evaluate(labels, inputs.queries, protocols.predict_knn(_LOO, inputs))
-    return cuts.score_cuts(
-        labels, inputs.queries, cuts.predict_cuts(inputs, seeds=range(files.cuts))
+        return run_cells.evaluate(labels, inputs.queries, protocols.predict_knn(_LOO, inputs))
+    return run_cells.score_cuts(
+        labels, inputs.queries, run_cells.predict_cuts(inputs, seeds=range(files.cuts))
     ).covered
 
 
@@ -369,7 +369,7 @@ def no_biology(files: Files, wanted: Wanted) -> Computed:
     priors: knn.Priors = knn.knn_priors(
         rows, index.known, knn.Similarities(same, same), parts=parts
     )
-    scores = cuts.scores_with_stand_ins(priors, priors)
+    scores = run_cells.scores_with_stand_ins(priors, priors)
     return float(
         getattr(point_score(labels, scores, protocols.cells_of(protocol, rows, parts)), what[2])
     )

@@ -11,8 +11,8 @@ import streamlit as st
 from core.base.texts import count_text
 from core.plots.printed import file_name
 from core.runs import actions as run_actions
-from core.ui import figure_menu, links, results
-from core.ui.confirmation import confirm
+from core.ui import links, results, widgets
+from core.ui.links import confirm
 from core.ui.loaders.records import dataset_notes
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import show_empty
@@ -35,7 +35,7 @@ def show(context: PageContext) -> None:
     columns = {"about": st.column_config.LinkColumn("about", display_text=r"#(.*)")}
     results.show_table(_table(notes, context.dataset.id), None, columns)
     plain = notes.drop(columns=["id", "run_id", "address"])
-    figure_menu.show_table_buttons(plain, "notes", file_name(context.dataset.name, "notes"))
+    widgets.show_table_buttons(plain, "notes", file_name(context.dataset.name, "notes"))
     _show_deletion(context, notes)
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from core.base.texts import NO_BIOLOGY
-from core.plots import scores, theme
-from core.plots.captioned import CaptionedFigure
+from core.plots import drawing, forest_plot
+from core.plots.printed import CaptionedFigure
 from core.scoring.report_part import ReportPart, ShownRuns
 from core.scoring.sentences import TWO_WAY
 from core.scoring.standing import PublicNoise, Standing, headline, public_noise
@@ -108,7 +108,7 @@ def of_all(
     caption = f"{dataset} · {', '.join(names)} · 95% interval {TWO_WAY}{squares}"
     sentence = headline({run.name: standings[run.id] for group in groups for run in group})
     metric = "score" if len(names) > 1 else "mean" if has_baseline else names[0]
-    chart = scores.figure(table, metric, by="group", names="run")
+    chart = forest_plot.figure(table, metric, by="group", names="run")
     title, finding = "Runs beside the baselines without biology", sentence.partition(": ")[0]
     return CaptionedFigure(title, dataset, sentence, caption, chart, table, finding)
 
@@ -133,7 +133,7 @@ def of_published(
         dataset,
         sentence,
         caption,
-        scores.figure(table, "mean", names="run"),
+        forest_plot.figure(table, "mean", names="run"),
         table,
     )
 
@@ -196,14 +196,14 @@ def draw_labels(counts: pd.DataFrame) -> go.Figure:
         if values.sum() == 0:
             continue
         key = "unknown" if name == "unlabelled" else name
-        word = theme.LABEL_WORDS[key]
+        word = drawing.LABEL_WORDS[key]
         figure.add_bar(
             y=counts["split"],
             x=values,
             orientation="h",
-            marker_color=theme.LABEL_COLOURS[key],
+            marker_color=drawing.LABEL_COLOURS[key],
             text=[
-                f"{theme.LABEL_SIGNS[key]} {word} {value:,}" if value else "" for value in values
+                f"{drawing.LABEL_SIGNS[key]} {word} {value:,}" if value else "" for value in values
             ],
             textposition="inside",
             insidetextanchor="middle",
@@ -211,7 +211,7 @@ def draw_labels(counts: pd.DataFrame) -> go.Figure:
             textfont_color="#FFFFFF",
             hovertemplate=f"%{{y}}: {word} %{{x:,}} rows<extra></extra>",
         )
-    figure.update_layout(barmode="stack", height=60 + 2 * theme.ROW_PX * len(counts))
+    figure.update_layout(barmode="stack", height=60 + 2 * drawing.ROW_PX * len(counts))
     figure.update_xaxes(title="rows")
     figure.update_yaxes(autorange="reversed")
     return figure

@@ -16,7 +16,7 @@ from typing import Any
 import streamlit as st
 
 from core.base.texts import count_text
-from core.plots import theme
+from core.plots import drawing
 from core.store.text_search import Hit, TextQuery
 from core.ui import links, run_browser, shell
 from core.ui.linked import bind, choose_one
@@ -139,7 +139,7 @@ def _content(
     hit = same[0]
     return {
         "role": hit.role.replace("_", " "),
-        "colour": theme.ROLE_COLOURS.get(hit.role, theme.NONE),
+        "colour": drawing.ROLE_COLOURS.get(hit.role, drawing.NONE),
         "before": hit.before,
         "hit": hit.hit,
         "after": hit.after,

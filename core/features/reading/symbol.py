@@ -13,15 +13,20 @@ import pandas as pd
 import streamlit as st
 
 from core.base.texts import count_text
-from core.plots import theme
+from core.plots import drawing
 from core.store.datasets import Dataset
 from core.transfer.similarity import cosine_similarity
 from core.ui import links, results, widgets
 from core.ui.linked import bind, choose_one, read_ids
 from core.ui.loaders.cache import cache_by
 from core.ui.loaders.components import row_index, space_vectors
-from core.ui.loaders.records import all_spaces, dataset_rows
-from core.ui.loaders.rows import gene_description, symbol_facts, symbol_rows
+from core.ui.loaders.records import (
+    all_spaces,
+    dataset_rows,
+    gene_description,
+    symbol_facts,
+    symbol_rows,
+)
 from core.ui.shell import PageContext
 from core.ui.widgets import show_empty, symbol_text
 
@@ -71,7 +76,7 @@ def _show_description(context: PageContext, role: str, name: str, rows: pd.DataF
     found = Counter(labels.dropna())
     counts = [
         f"{sign} {label} {found[label]:,}"
-        for label, sign in theme.LABEL_SIGNS.items()
+        for label, sign in drawing.LABEL_SIGNS.items()
         if found[label]
     ]
     unknown = int(labels.isna().sum())
@@ -168,7 +173,7 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
         links.page_address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s)
         for s in similar["symbol"]
     ]
-    labels = [label for label in theme.LABEL_SIGNS if label in similar]
+    labels = [label for label in drawing.LABEL_SIGNS if label in similar]
     results.show_table(
         similar[["symbol", "similarity", *labels, "page"]],
         "most similar",
@@ -238,7 +243,7 @@ def _card(dataset: Dataset, facts: Mapping[str, Any]) -> dict[str, str]:
     description = str(facts["description"] or _NO_DESCRIPTION)
     labels = [
         f"{sign} {name} {facts[name]:,}"
-        for name, sign in theme.LABEL_SIGNS.items()
+        for name, sign in drawing.LABEL_SIGNS.items()
         if facts.get(name)
     ]
     labels += [f"{facts['unlabelled']:,} without a label"] if facts["unlabelled"] else []

@@ -13,8 +13,8 @@ import pandas as pd
 from core.base.texts import NO_BIOLOGY
 from core.features.scores.calibration import NUMBERS, labelled_values
 from core.features.scores.plots import roc_curves, score_histograms
-from core.plots import rank_scatter, scores
-from core.plots.captioned import CaptionedFigure, captioned, together
+from core.plots import forest_plot, rank_scatter
+from core.plots.printed import CaptionedFigure, captioned, together
 from core.scoring import run_scores
 from core.scoring.compare_runs import RunComparison
 from core.scoring.row_numbers import score_name
@@ -104,7 +104,8 @@ def spread_of_runs(runs: Sequence[RunRows], number: str) -> CaptionedFigure:
         one if one.drawn is None else replace(one, table=_quartiles(one.table)) for one in made
     ]
     found = together(
-        of_labels, partial(scores.figure, title=number, by="run", names="label", has_chance=False)
+        of_labels,
+        partial(forest_plot.figure, title=number, by="run", names="label", has_chance=False),
     )
     return (
         replace(found, caption=f"{found.caption} · median, and the middle half of the rows")

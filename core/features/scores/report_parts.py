@@ -19,7 +19,7 @@ from core.features.scores.figures import (
 )
 from core.features.scores.plots import roc_curves
 from core.features.scores.slices import GENE_ROWS_KIND, TITLE, MeansResult, SlicesResult
-from core.plots.captioned import CaptionedFigure, captioned_runs, together
+from core.plots.printed import CaptionedFigure, captioned_runs, together
 from core.runs.component_loader import control_expression_of, kept_vectors
 from core.runs.workspace import Workspace
 from core.scoring import run_scores

@@ -165,7 +165,7 @@ class SlicesResult:
         """Return the slices beside the score of all rows."""
         lines = {"overall": self.overall, "control": self.control, "title": self.metric}
         values = {"table": self.frame(), **lines, "names": "slice", "most": SHOWN}
-        return Figure("core.plots.scores:figure", values, self.sentence)
+        return Figure("core.plots.forest_plot:figure", values, self.sentence)
 
 
 def describe_slice(by: str, name: str) -> str:
@@ -328,7 +328,9 @@ class MeansResult:
         """Return the means, a block for each; None without a score."""
         known = self._known()
         values = {"table": known, "title": self.question, "by": "over"}
-        return None if known.empty else Figure("core.plots.scores:figure", values, self.sentence)
+        return (
+            None if known.empty else Figure("core.plots.forest_plot:figure", values, self.sentence)
+        )
 
     def _known(self) -> pd.DataFrame:
         """Return the means that are defined, as the figure draws them."""

@@ -24,12 +24,11 @@ from core.stats.within_axis import score_within
 from core.store import datasets, spaces
 from core.store.runs import Run
 from core.transfer.cut_priors import prepare_cuts
-from core.transfer.cuts import scores_with_stand_ins
 from core.transfer.knn import Similarities, knn_priors
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, parts_of
 from core.transfer.row_index import RowIndex
-from core.transfer.run_cells import describe_scoring, folds_among
+from core.transfer.run_cells import describe_scoring, folds_among, scores_with_stand_ins
 from core.transfer.similarity import ConstantSimilarity, Space
 
 ANISOTROPIES = (0.0, 0.5, 0.9, 0.99)  # mean cosines between the vectors of two genes

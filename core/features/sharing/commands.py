@@ -22,7 +22,7 @@ from core.features.sharing.report.material import Byline
 from core.features.sharing.report.selection import PARTS, ReportSelection, select
 from core.features.sharing.report.walk import AT_HOME, walk_file
 from core.features.sharing.site import actions as site_action
-from core.plots.captioned import CaptionedFigure
+from core.plots.printed import CaptionedFigure
 from core.store import datasets
 
 app = typer.Typer(no_args_is_help=True)

@@ -26,9 +26,9 @@ from core.features.targets.models.base import ranking_models
 from core.features.targets.tables import METRICS, evaluation_title, table_of
 from core.plots import drawing
 from core.runs.workspace import Workspace
-from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
 from core.ui.linked import bind, choose_one
+from core.ui.links import confirm
 from core.ui.option_controls import choose_setting, show_more, show_settings, title_of
 from core.ui.results import show_result
 from core.ui.shell import explain_errors

@@ -7,16 +7,46 @@ Texts of all runs of a dataset that contain a phrase.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from core.base.types import TRAIN, Label, Pair
+import numpy as np
+import pandas as pd
+
+from core.base.types import TRAIN, Call, Label, MarkedPassage, Pair
+from core.features import hooks
 from core.runs.jobs import control, overview
 from core.runs.jobs.control import Job, kinds
-from core.store import calls, changes, datasets, imports, notes, pairs, runs, spaces, text_search
-from core.store.runs import Run
+from core.scoring import run_scores
+from core.scoring.debate_audit import DebateAudit
+from core.scoring.kept_scores import KeptScore, compute_score, find_kept
+from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.standing import Standing
+from core.stats.row_changes import rank_movement
+from core.store import (
+    calls,
+    changes,
+    datasets,
+    evidence,
+    imports,
+    notes,
+    pairs,
+    predictions,
+    runs,
+    spaces,
+    text_search,
+    traces,
+)
+from core.store.predictions import RowFilter
+from core.store.runs import Run, finished_readings
 from core.store.text_search import Found, TextQuery
+from core.transfer.row_index import RowIndex
 from core.ui import server_workspace
 from core.ui.loaders.cache import cache_by, from_store, reading, run_version
+from core.ui.loaders.components import row_index
 from core.ui.server_workspace import read_workspace
 
 all_datasets = cache_by("datasets")(from_store(datasets.list_all))
@@ -95,3 +125,174 @@ def _search_texts(dataset: str, wanted: TextQuery, versions: tuple[tuple[int, ..
 
 
 all_spaces = cache_by("spaces")(from_store(spaces.list_all))
+
+
+matching_ids = cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)(
+    from_store(predictions.find_pair_ids)
+)
+list_rows = cache_by("run:{0}", "datasets", "notes", entries=20)(from_store(predictions.list_rows))
+filter_choices = cache_by("run:{0}", "datasets")(from_store(predictions.filter_choices))
+p_de_values = cache_by("run:{0}", shared=True)(from_store(predictions.p_de_of))
+calls_tools = cache_by("run:{0}", entries=50)(from_store(traces.calls_tools))
+text_counts = cache_by("run:{0}")(from_store(traces.text_counts))
+stages = cache_by("run:{0}")(from_store(traces.stages))
+runs_with_row = from_store(predictions.runs_with)
+shared_row_counts = cache_by("runs", entries=50)(from_store(predictions.shared_row_counts))
+gene_description = from_store(pairs.symbol)
+symbol_rows = from_store(predictions.rows_of_symbol)
+
+
+_AHEAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead")
+
+
+@dataclass(frozen=True, slots=True)
+class RowDetails:
+    """Everything that the page Rows shows of one row of a run.
+
+    numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: requests
+    to a language model and its answers. notes: people's remarks. runs: ids of the runs that predict
+    the row, this one included. passages: that features
+    mark in its texts. readings: ids of the run's finished
+    readings, newest first.
+    """
+
+    numbers: dict[str, Any]
+    events: list[dict[str, Any]]
+    dossier: list[dict[str, Any]]
+    calls: list[Call]
+    notes: pd.DataFrame
+    runs: list[str]
+    passages: list[MarkedPassage]
+    readings: list[str]
+
+
+@cache_by("run:{0}", "runs", "datasets", "notes", "spaces", entries=50, shared=True)
+def row_details(run: str, pair_id: str) -> RowDetails:
+    """Return everything that the page Rows shows of one row of a run (id). Raise NotFound if the
+    run lacks it."""
+    with reading() as db:
+        numbers, runs = predictions.row_and_runs(db, run, pair_id)
+        return RowDetails(
+            numbers,
+            traces.of_row(db, run, pair_id),
+            evidence.of_row(db, run, pair_id),
+            calls.of_row(db, run, pair_id),
+            notes.of_row(db, run, pair_id),
+            runs,
+            [passage for mark in hooks("marks") for passage in mark(db, run, pair_id)],
+            finished_readings(db, run),
+        )
+
+
+def read_ahead(runs: Sequence[str], pair_ids: Sequence[str]) -> None:
+    """Start reading rows of these runs (ids) that may be opened next.
+
+    If that fails, the row is read again when it is opened, and the page shows the error.
+    """
+    for pair_id in pair_ids:
+        for run in runs:
+            _AHEAD.submit(copy_context().run, row_details, run, pair_id)
+
+
+@cache_by("run:{0}", entries=50)
+def says_all_or_nothing(run: str) -> bool:
+    """Return whether P(DE) is 0 or 1 in every row of a run."""
+    return bool(np.isin(p_de_values(run), (0, 1)).all())
+
+
+@cache_by("datasets", entries=4, shared=True)
+def symbol_facts(dataset: str) -> dict[str, dict[str, Any]]:
+    """Return symbol → the columns of `pairs.symbol_facts` for a dataset (id); unknown values are
+    absent."""
+    with reading() as db:
+        frame = pairs.symbol_facts(db, dataset)
+    return {
+        str(each["symbol"]): {str(key): value for key, value in each.items()}
+        for each in frame.to_dict("records")
+    }
+
+
+@cache_by("run:{0}", "datasets", entries=12, shared=True)
+def run_rows(run: str) -> pd.DataFrame:
+    """Return a run's rows in file order, with the count-only controls of each (see
+    `run_scores.add_count_controls`)."""
+    with reading() as db:
+        found = runs.find(db, run)
+        rows, dataset = (
+            predictions.frame(db, run),
+            pairs.frame(db, found.dataset, asked=found.is_asked),
+        )
+    return run_scores.add_count_controls(rows, dataset)
+
+
+@cache_by("run:{0}", "datasets", entries=12, shared=True)
+def scored_rows(run: str) -> RunRows:
+    """Return a run's rows in the form used for scoring."""
+    known = {each.id: each for each in all_runs()}
+    dataset = known[run].dataset
+    found = next(each for each in all_datasets() if each.id == dataset)
+    index = row_index(dataset)
+    if known[run].is_asked:  # it predicts a row that somebody typed
+        with reading() as db:
+            index = RowIndex.of_frame(pairs.frame(db, dataset, asked=True))
+    return run_scores.scored_rows(known[run], known.get, run_rows(run), index, found)
+
+
+@cache_by("runs", "datasets", entries=4, shared=True)
+def _kept_scores(dataset: str) -> dict[str, KeptScore]:
+    """Return what the store keeps of the scores of a dataset's (id) runs, by run."""
+    with reading() as db:
+        return find_kept(db, dataset)
+
+
+@cache_by("run:{0}", "datasets", entries=200, shared=True)
+def _score_of(run: str) -> KeptScore:
+    [dataset] = [each.dataset for each in all_runs() if each.id == run]
+    if kept := _kept_scores(dataset).get(run):
+        return kept
+    return compute_score(read_workspace().store, run)  # of a run that works, say
+
+
+def standing(run: str) -> Standing:
+    """Return the standing of a run, without permutations, so that a list of runs shows at once."""
+    return _score_of(run).standing
+
+
+def run_score(run: str) -> RunScore:
+    """Return a run's score."""
+    return standing(run).score
+
+
+def count_score(run: str) -> RunScore:
+    """Return the score of row counts alone on a run's rows, scored as the run is."""
+    return standing(run).counts
+
+
+def flag_counts(run: str) -> Mapping[str, int]:
+    """Return how many of a run's rows have each flag."""
+    return _score_of(run).flags
+
+
+def debate_audit(run: str) -> DebateAudit:
+    """Return a run's audit."""
+    return _score_of(run).debate
+
+
+@cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
+def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
+    """Return the pair ids that match a filter, first those whose rank of P(DE) differs most in
+    another run."""
+    ids = matching_ids(run, wanted, "file order")
+    moved = ranks_moved(run, other).reindex(ids)
+    return moved.sort_values(ascending=False, na_position="last", kind="stable").index.tolist()
+
+
+@cache_by("run:{0}", "run:{1}", entries=4, shared=True)
+def ranks_moved(run: str, other: str) -> pd.Series:
+    """Return pair id → the difference in ranks of P(DE) between two runs, for their shared rows."""
+    both = run_rows(run)[["pair_id", "p_de"]].merge(
+        run_rows(other)[["pair_id", "p_de"]], on="pair_id"
+    )
+    # equal moves must not differ by their rounding
+    moved = np.abs(rank_movement(both["p_de_x"], both["p_de_y"])).round(12)
+    return pd.Series(moved, both["pair_id"])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from core.features.cells.screen_figures import draw_effect_counts, draw_knockdown, draw_volcano
-from core.plots import theme
+from core.plots import drawing
 
 CHANGES = pd.DataFrame(
     [
@@ -27,10 +27,10 @@ def test_marks_stand_at_fold_change_and_minus_log_fdr() -> None:
         for trace in chart.data
     }
     assert drawn == {  # D was not tested; an FDR of 0 is drawn as 1e-300
-        "unknown": ([-3.0], [5.0], theme.LABEL_COLOURS["unknown"]),
-        "none": ([0.1], [0.30103], theme.NONE),
-        "down": ([-2.0], [300.0], theme.DOWN),
-        "up": ([2.0], [10.0], theme.UP),
+        "unknown": ([-3.0], [5.0], drawing.LABEL_COLOURS["unknown"]),
+        "none": ([0.1], [0.30103], drawing.NONE),
+        "down": ([-2.0], [300.0], drawing.DOWN),
+        "up": ([2.0], [10.0], drawing.UP),
     }
 
 
@@ -74,5 +74,5 @@ def test_perturbations_stand_in_the_order_of_what_remains() -> None:
     guides, whole = draw_knockdown(GUIDES, 0.7).data
     assert (list(whole.x), list(whole.y)) == ([1, 2], [10, 50])  # B, A; nobody knows of C
     assert (list(guides.x), list(guides.y)) == ([2, 2, 1], [20, 80, 200])  # 900% is drawn at 200
-    assert list(guides.marker.color) == [theme.CHOSEN, theme.WARNING, theme.WARNING]
+    assert list(guides.marker.color) == [drawing.CHOSEN, drawing.WARNING, drawing.WARNING]
     assert guides.hovertext[1] == "A, guide A_2<br>30 cells, 80% remains, failed"

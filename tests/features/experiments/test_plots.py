@@ -8,7 +8,7 @@ import numpy as np
 
 from core.features.experiments import plots
 from core.features.experiments.result import ArmResult, judge_arms
-from core.plots import theme
+from core.plots import drawing
 from core.stats.intervals import normal_interval
 from tests.estimates import plain_estimate
 
@@ -51,7 +51,7 @@ def test_answers_stand_above_those_of_asking_again() -> None:
     moved = replace(ARM, name="no tool", moved=estimate(0.08), floor=estimate(0.05))
     chart = plots.draw_arms([BASE, moved], "answers", "mean", 0.01)
     assert [*chart.layout.yaxis.ticktext] == ["no tool", "  asked again"]
-    assert theme.WARNING in {trace.marker.color for trace in chart.data}
+    assert drawing.WARNING in {trace.marker.color for trace in chart.data}
     assert chart.layout.xaxis.title.text == "mean |Δ| of the answers"
 
 

@@ -14,8 +14,14 @@ from core.base.texts import number_text
 from core.features.fuse.explorer.content import DIRECTED, EFFECT, LABELLED, METRICS, UP
 from core.stats.delong import widen
 from core.stats.scores_and_labels import Outcome, Scores
-from core.transfer.fusion import Percentiles, shares_of, weights_of
-from core.transfer.live_fusion import FusionComparison, LiveFusion, MetricChange
+from core.transfer.fusion import (
+    FusionComparison,
+    LiveFusion,
+    MetricChange,
+    Percentiles,
+    shares_of,
+    weights_of,
+)
 from core.transfer.row_index import Rows
 from core.ui.row_list import HASH_BYTES
 from tests.ui.conftest import components

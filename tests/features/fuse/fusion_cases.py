@@ -9,8 +9,7 @@ import numpy as np
 
 from core.features.fuse.explorer.content import FusionRows, make_content
 from core.stats.scores_and_labels import scores_from_probabilities
-from core.transfer.fusion import Component
-from core.transfer.live_fusion import LiveFusion, live_fusion
+from core.transfer.fusion import Component, LiveFusion, live_fusion
 from core.transfer.row_index import rows_of
 
 Rng = np.random.Generator

@@ -18,8 +18,7 @@ from core.stats.delong import Estimate
 from core.stats.intervals import p_gt_0
 from core.stats.ranks import ranks_from_top
 from core.stats.row_changes import agreement
-from core.transfer.fusion import shares_of, weights_of
-from core.transfer.live_fusion import FusionComparison, MetricChange
+from core.transfer.fusion import FusionComparison, MetricChange, shares_of, weights_of
 from tests.features.fuse.fusion_cases import Case, cases
 
 if TYPE_CHECKING:

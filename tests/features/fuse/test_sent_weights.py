@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.features.fuse.page.explorer import _read_weights
+from core.features.fuse.page.results import _read_weights
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,21 @@ import pytest
 
 from core.base.errors import InputError
 from core.features.fuse.explorer import travel
-from core.features.fuse.explorer.content import METRICS, ExplorerData, FusionRows, make_content
-from core.features.fuse.explorer.prepare import Mix, starters, state_of_file
+from core.features.fuse.explorer.content import (
+    METRICS,
+    ExplorerData,
+    FusionRows,
+    Mix,
+    make_content,
+    starters,
+    state_of_file,
+)
 from core.features.fuse.explorer.travel import Fusion, data_of_file
 from core.features.sharing.report.selection import select
 from core.features.sharing.site.actions import write_site
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
-from core.transfer.fusion import Component
-from core.transfer.live_fusion import live_fusion
+from core.transfer.fusion import Component, live_fusion
 from core.transfer.row_index import rows_of
 from tests.commands import core_json
 from tests.features.fuse.explorer_view import live_of, widened

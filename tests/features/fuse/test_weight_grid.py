@@ -7,8 +7,7 @@ from core.base.errors import InputError
 from core.features.fuse.weight_grid import GridWeights, move_one, weight_grid, weight_optimism
 from core.stats.scores_and_labels import scored_rows
 from core.stats.selection_optimism import CutPlan, selection_optimism
-from core.transfer.fusion import weights_of
-from core.transfer.live_fusion import live_fusion
+from core.transfer.fusion import live_fusion, weights_of
 from tests.transfer.test_live_fusion import BASE, LABELS, OTHER, ROWS
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)

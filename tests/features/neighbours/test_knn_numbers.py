@@ -10,10 +10,10 @@ from core.methods.fusion_components import DatasetPriors
 from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents, default_dataset, find_null, kept_null
 from core.runs.workspace import Workspace
-from core.transfer.cuts import cut_values
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import permutation_null
 from core.transfer.protocols import EvaluationProtocol
+from core.transfer.run_cells import cut_values
 from tests import worlds
 
 FOLDS = EvaluationProtocol("folds", 2)

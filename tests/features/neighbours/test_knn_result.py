@@ -7,10 +7,10 @@ import numpy as np
 from core.base.result import UNMARKED, to_json
 from core.cli.base import result_lines
 from core.features.neighbours.result import KnnResult, knn_sentence
-from core.transfer.cuts import evaluate, predict_cuts, score_cuts
 from core.transfer.permutation_null import KnnNumbers, PermutationNull
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, predict_knn
 from core.transfer.row_index import knowledge_of, rows_of
+from core.transfer.run_cells import evaluate, predict_cuts, score_cuts
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(0)

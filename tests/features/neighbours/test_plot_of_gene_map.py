@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.features.neighbours.plots import gene_map
-from core.plots import theme
+from core.plots import drawing
 
 AXES = ("PC 1 (12% of variance)", "PC 2 <b>")
 TABLE = pd.DataFrame(
@@ -79,12 +79,12 @@ def test_areas_are_as_the_shares_and_signs_as_the_labels() -> None:
         "diamond",
     ]
     assert list(marker.line.color) == [
-        theme.BASELINE,
-        theme.DOWN,
-        theme.NONE,
-        theme.LABEL_COLOURS["unknown"],
-        theme.UP,
-        theme.EFFECT,
+        drawing.BASELINE,
+        drawing.DOWN,
+        drawing.NONE,
+        drawing.LABEL_COLOURS["unknown"],
+        drawing.UP,
+        drawing.EFFECT,
     ]
 
 

@@ -14,10 +14,10 @@ from core.features.neighbours.page import loaders as space_numbers
 from core.runs import component_loader
 from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.workspace import Workspace
-from core.transfer.cuts import cut_values
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import PermutationNull
 from core.transfer.protocols import EvaluationProtocol
+from core.transfer.run_cells import cut_values
 from core.ui import background
 from tests.features.fuse.explorer_view import move
 from tests.ui.conftest import Visit

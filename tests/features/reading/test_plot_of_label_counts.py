@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.features.reading import report_parts
-from core.plots import theme
+from core.plots import drawing
 
 COUNTS = pd.DataFrame(
     {
@@ -34,10 +34,10 @@ def test_one_bar_a_label_that_there_is() -> None:
         "○ no label 1,813": [0, 1813],
     }
     assert [bar.marker.color for bar in bars.values()] == [
-        theme.UP,
-        theme.DOWN,
-        theme.NONE,
-        theme.NULL,
+        drawing.UP,
+        drawing.DOWN,
+        drawing.NONE,
+        drawing.NULL,
     ]
     assert list(bars["▲ up 1,200"].text) == [
         "▲ up 1,200",

@@ -14,7 +14,7 @@ from core.runs import actions
 from core.runs.workspace import Workspace
 from core.store import predictions, runs
 from core.store.connection import Store
-from core.ui.loaders import rows
+from core.ui.loaders import records
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import pair_of
 
@@ -36,7 +36,7 @@ def attachments(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def next_row(app: AppTest) -> AppTest:
     """Open the next row once it was read ahead."""
-    rows._AHEAD.submit(lambda: None).result()
+    records._AHEAD.submit(lambda: None).result()
     return app.button(key="go-right").click().run()
 
 
@@ -72,7 +72,7 @@ def test_the_next_row_beside_another_run_opens_no_store(
 def test_a_row_that_was_not_read_ahead_opens_the_store_once(
     visit: Visit, demo_workspace: Workspace, attachments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows._AHEAD, "submit", lambda *_: None)
+    monkeypatch.setattr(records._AHEAD, "submit", lambda *_: None)
     app = visit(demo_workspace, "rows")
     attachments.clear()
     app.button(key="go-right").click().run()

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from core.plots import theme
+from core.plots import drawing
 from core.runs.workspace import Workspace
 from core.store import pairs, runs
 from tests.ui.conftest import Visit, components
@@ -24,7 +24,7 @@ def test_a_symbols_page_names_classes_in_the_order_of_every_page(
     pages = (glance(demo_workspace, "gene", name=name) for (name,) in rows)
     app = next(page for page in pages if len(page.dataframe) == 2)  # of a gene that the space holds
     of_rows, similar = (each.value for each in app.dataframe)
-    assert [name for name in similar if name in theme.LABEL_SIGNS] == ["up", "down", "none"]
+    assert [name for name in similar if name in drawing.LABEL_SIGNS] == ["up", "down", "none"]
     counts = next(
         caption.value for caption in app.caption if caption.value.startswith("Target gene of")
     )

@@ -21,7 +21,7 @@ from core.features.sharing.report.document import data, element, table
 from core.features.sharing.report.material import Material, load_material
 from core.features.sharing.report.question import MOST_FIGURES
 from core.features.sharing.report.selection import PARTS, ReportSelection, select
-from core.plots.captioned import CaptionedFigure
+from core.plots.printed import CaptionedFigure
 from core.runs.workspace import Workspace
 from core.scoring.sentences import interval_text
 from core.stats.intervals import Interval

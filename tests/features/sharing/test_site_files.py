@@ -11,7 +11,7 @@ from typing import Any
 
 from core.features.sharing.site.actions import CHUNK_ROWS, SiteFiles
 from core.features.sharing.site.content import SiteContent
-from core.plots import theme
+from core.plots import drawing
 
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028\u2029 \" ' \\ ` ${1} \0 é 🧬"
 
@@ -72,7 +72,7 @@ def test_the_page_allows_its_own_files_alone() -> None:
 
 def test_the_colours_are_those_of_the_theme() -> None:
     style = files()["style.css"].decode()
-    assert f"--up:{theme.UP};" in style
+    assert f"--up:{drawing.UP};" in style
     light, dark = style.split("\n")[:2]
-    assert theme.ACCENT["light"] in light
-    assert theme.ACCENT["dark"] in dark
+    assert drawing.ACCENT["light"] in light
+    assert drawing.ACCENT["dark"] in dark

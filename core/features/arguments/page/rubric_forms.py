@@ -15,10 +15,9 @@ from core.features.arguments.rubric import Rubric
 from core.runs.request import money_text
 from core.store.runs import Run
 from core.ui import links
-from core.ui.confirmation import confirm
 from core.ui.job_panel import watch_job
-from core.ui.loaders.records import all_runs
-from core.ui.loaders.rows import stages, text_counts
+from core.ui.links import confirm
+from core.ui.loaders.records import all_runs, stages, text_counts
 from core.ui.option_controls import names_of_rest, show_calls, show_more, show_settings, title_of
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import as_text

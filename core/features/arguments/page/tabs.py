@@ -19,11 +19,10 @@ from core.features.arguments.schema_reading import SchemaReading, reading_of_run
 from core.methods.text_rules.text import YES_NO
 from core.store.runs import Run
 from core.ui import filters, links, results, run_browser, shell
-from core.ui.confirmation import confirm
 from core.ui.linked import choose_one, choose_several
+from core.ui.links import confirm
 from core.ui.loaders.cache import cache_by
-from core.ui.loaders.records import count_labelled
-from core.ui.loaders.rows import text_counts
+from core.ui.loaders.records import count_labelled, text_counts
 from core.ui.option_controls import names_of_rest, show_settings
 from core.ui.results import show_result
 from core.ui.server_workspace import read_workspace

@@ -24,16 +24,16 @@ from core.features.asking.expectations import EXPECTED, Expectation, Expected
 from core.features.asking.page import following
 from core.llm.call_settings import CallSettings
 from core.llm.health import Health
-from core.plots import theme
+from core.plots import drawing
 from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui import links, results
 from core.ui.linked import bind, choose_one
 from core.ui.option_controls import choose_setting, show_more, show_options
-from core.ui.run_choice import method_text
 from core.ui.server_choice import ChosenServer, choose_server
 from core.ui.shell import PageContext, show_error
+from core.ui.sidebar import method_text
 from core.ui.widgets import as_text, coloured_text, label_text, pair_text, show_empty
 
 _HIDDEN = "Rows shows the label too: the link appears once you have answered."
@@ -122,13 +122,13 @@ def _say(workspace: Workspace, run: str, pair_id: str, expected: Expected | None
 
 
 def _describe(said: Expectation) -> str:
-    label = coloured_text(label_text(said.label), theme.LABEL_COLOURS[said.label])
+    label = coloured_text(label_text(said.label), drawing.LABEL_COLOURS[said.label])
     if said.expected is None:
         return f"label: **{label}*** (shown on request)"
     outcome = "hit" if said.is_right else "miss"
     return (
         f"you expected {label_text(said.expected)} · label: **{label}** ·"
-        f" {theme.OUTCOME_SIGNS[outcome]} {outcome}"
+        f" {drawing.OUTCOME_SIGNS[outcome]} {outcome}"
     )
 
 

@@ -26,7 +26,7 @@ from core.runs.workspace import Workspace
 from core.store.runs import Run
 from core.ui import links
 from core.ui.job_panel import Button, job_of_run, show_job
-from core.ui.loaders.rows import row_details
+from core.ui.loaders.records import row_details
 from core.ui.shell import PageContext, draw_page_anew, fragment
 
 LOOK_S = 0.04  # between two reads of the events

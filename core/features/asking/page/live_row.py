@@ -16,7 +16,7 @@ from typing import Any
 
 from core.base.types import FLAG_NAMES
 from core.evidence import render
-from core.plots import theme
+from core.plots import drawing
 from core.scoring import row_trace
 from core.scoring.row_trace import SIDES
 from core.ui.widgets import percent_text
@@ -237,7 +237,7 @@ def draw_numbers(row: LiveRow, simulated: bool) -> str:
     ending = row.ending or {}
     p_de = ending.get("p_de", row.p_of("de"))
     p_up = ending.get("p_up_given_de", row.p_of("dir"))
-    shown = _number("P(DE)", p_de, theme.EFFECT) + _number("P(up | DE)", p_up, theme.UP)
+    shown = _number("P(DE)", p_de, drawing.EFFECT) + _number("P(up | DE)", p_up, drawing.UP)
     seconds = (
         (row.at if row.ending is not None else time.time()) - row.begun_at if row.begun_at else 0.0
     )
@@ -261,7 +261,7 @@ def draw_remarks(row: LiveRow) -> str:
 
 
 def _remark(text: str) -> str:
-    return _div("remark", _colour("⚠", theme.WARNING), " ", html.escape(text))
+    return _div("remark", _colour("⚠", drawing.WARNING), " ", html.escape(text))
 
 
 def draw_cards(row: LiveRow, simulated: bool) -> str:
@@ -273,7 +273,7 @@ def draw_cards(row: LiveRow, simulated: bool) -> str:
 
 def _card(item: Mapping[str, Any], simulated: bool) -> str:
     is_ok = item["status"] == "ok"
-    sign = _colour("✓", theme.CHOSEN) if is_ok else _colour("–", theme.NONE)
+    sign = _colour("✓", drawing.CHOSEN) if is_ok else _colour("–", drawing.NONE)
     head = _div("title", sign, f"<span>{html.escape(_title(item))}</span>", _tag(simulated))
     lines, lists = render.split_body(item["body"])
     found = " · ".join(
@@ -331,7 +331,7 @@ def _speech(speech: Speech, simulated: bool) -> str:
         thought = f"thinking: {speech.reasoning}" if speech.reasoning else waiting
         text = f'<span class="ask-thought">{html.escape(thought)}</span>'
     number = f": {percent_text(speech.p)}" if speech.p is not None else ""
-    colour = theme.ROLE_COLOURS.get(speech.role, theme.NONE)
+    colour = drawing.ROLE_COLOURS.get(speech.role, drawing.NONE)
     role = "Judge" if speech.role == JUDGE else speech.role
     name = f"<span>{_colour('▌', colour)}<b>{html.escape(role)}{number}</b></span>"
     facts = "no answer" if speech.failed else "from the cache" if speech.cached else ""

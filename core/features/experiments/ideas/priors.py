@@ -18,7 +18,6 @@ from core.stats.scores_and_labels import (
     scores_from_probabilities,
 )
 from core.transfer.cut_priors import prepare_cuts
-from core.transfer.cuts import scores_with_stand_ins
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting
 from core.transfer.protocols import (
@@ -28,6 +27,7 @@ from core.transfer.protocols import (
     cells_of,
     parts_of,
 )
+from core.transfer.run_cells import scores_with_stand_ins
 from core.transfer.similarity import Space
 
 K = 5

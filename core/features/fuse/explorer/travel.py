@@ -14,10 +14,12 @@ from core.base.environment import describe
 from core.base.errors import InputError, NotFound, StateError
 from core.cli.base import Out, Replace, RunName, show_file
 from core.features.fuse import weight_grid
-from core.features.fuse.explorer.content import ExplorerData, FusionRows, make_content
-from core.features.fuse.explorer.prepare import (
+from core.features.fuse.explorer.content import (
     CutNoise,
+    ExplorerData,
+    FusionRows,
     Mix,
+    make_content,
     prepare_fusion,
     prepare_noise,
     starters,
@@ -33,7 +35,7 @@ from core.scoring.run_scores import RunRows, load_scored_rows
 from core.scoring.sentences import interval_text, scored_text
 from core.store import datasets, runs
 from core.store.runs import Run
-from core.transfer.live_fusion import LiveFusion
+from core.transfer.fusion import LiveFusion
 from core.transfer.run_cells import describe_scoring
 
 SAVED = "as saved"  # the mix that a fusion was saved with

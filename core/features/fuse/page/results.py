@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from core.base.errors import InputError, NothingCovered
+from core.base.hashes import sha256_of
+from core.base.records import to_json
 from core.base.texts import number_text
 from core.features.fuse import weight_grid, weight_heatmap
-from core.features.fuse.page import explorer, fusion_controls
-from core.features.fuse.page.fusion_controls import FusionChoice
+from core.features.fuse.explorer import content
+from core.features.fuse.explorer import content as prepare
+from core.features.fuse.explorer.content import CutNoise, FusionRows, make_content, prepare_noise
+from core.features.fuse.page import fusion_controls
+from core.features.fuse.page.fusion_controls import CachedComponents, FusionChoice
 from core.features.fuse.weight_grid import FusionVerdict
 from core.features.neighbours.page import loaders as space_numbers
 from core.features.neighbours.page import neighbour_controls
 from core.features.neighbours.result import knn_sentence
+from core.methods.fusion_components import describe_rest
 from core.plots import rank_scatter
-from core.plots.captioned import CaptionedFigure
+from core.plots.printed import CaptionedFigure
 from core.scoring.compare_runs import add_cut_noise
 from core.scoring.run_scores import score_run
 from core.scoring.score_result import constant_sentences
 from core.scoring.sentences import CHOSEN, RANK_SCORES, RANKED, TWO_WAY
 from core.stats.ranks import ranks_from_top
+from core.stats.selection_optimism import Optimism
 from core.store.runs import Run
-from core.transfer.live_fusion import FusionComparison, LiveFusion
+from core.transfer.fusion import FusionComparison, LiveFusion
 from core.transfer.permutation_null import KnnNumbers
-from core.transfer.run_cells import describe_scoring
-from core.ui import links, results
+from core.transfer.run_cells import describe_scoring, folds_among
+from core.ui import links, results, shell
+from core.ui.background import Result, background
 from core.ui.linked import bind
-from core.ui.loaders.scores import run_rows, scored_rows
+from core.ui.loaders.records import run_rows, scored_rows
 from core.ui.results import show_result
-from core.ui.widgets import as_text, label_text, show_captioned, show_figure
+from core.ui.widgets import as_text, flush, label_text, show_captioned, show_figure
 
 
 def prepare_or_say(choice: FusionChoice, baseline: Run) -> LiveFusion | None:
@@ -58,7 +69,7 @@ def show_verdict(
 ) -> None:
     """Show what the fusion gains at the weights on screen, with the noise of cuts, and its
     caveats."""
-    noise = explorer.find_noise(choice, baseline) if choice.labelled else None
+    noise = find_noise(choice, baseline) if choice.labelled else None
     if noise is not None:
         found = add_cut_noise(found, noise.before, noise.scores_at(choice.settings().weights()))
     names = [choice.base.name, *map(fusion_controls.title_of, choice.others)]
@@ -233,4 +244,159 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
             "debate": results.OPEN,
             "neighbours": results.OPEN,
         },
+    )
+
+
+KEY = "fusion-explorer"
+# session key: the explorer's last content, with the key of its fusion
+_CONTENT = "_explorer_content"
+# The state, which changes with the weights: a few bytes, whereas the content may be a megabyte.
+_SAY_STATE = """export default ({ data }) => {
+  globalThis.fusionState = data;
+  document.dispatchEvent(new CustomEvent("fusion-state", { detail: data }));
+};"""
+_explorer = st.components.v2.component(
+    "fusion_explorer",
+    html='<div class="place"></div>',
+    css=content.style(),
+    js=content.app_script(),
+)
+_state = st.components.v2.component("fusion_state", html="<div></div>", js=_SAY_STATE)
+
+
+def show_explorer(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> str:
+    """Show the explorer of a fusion without its state (see `say_state`); return the version of its
+    content.
+
+    The weights that it sends are stored in the session, which the page reads in its next run.
+    """
+
+    def pack() -> bytes:
+        """Return the content as JSON behind its hash; app.js reads both."""
+        content = json.dumps(make_content(prepared, name_rows(choice, baseline))).encode()
+        return sha256_of(content).encode() + content
+
+    packed = fusion_controls.keep(_CONTENT, choice, baseline, pack)
+
+    def take_weights() -> None:
+        sent = st.session_state[KEY]["weights"]
+        if sent is not None:
+            keep_weights(choice, sent)
+
+    _explorer(key=KEY, data=packed, on_weights_change=take_weights)
+    return packed[: hashlib.sha256().digest_size * 2].decode()
+
+
+def say_state(version: str, state: Mapping[str, Any], key: str) -> None:
+    """Send the explorer its weights and the server's results. key: differs if one run sends
+    both."""
+    _state(key=f"{KEY}-{key}", data={"of": version, **state})
+
+
+def keep_weights(choice: FusionChoice, sent: Mapping[str, Any]) -> None:
+    """Store the weights and the chosen component that a browser sent; ignore invalid ones."""
+    n, position = len(choice.others), sent.get("position")
+    de, up = (_read_weights(sent.get(name), n) for name in ("de", "up"))
+    if de is None or up is None:
+        return
+    for prefix, values in (("w_de", de), ("w_dir", up)):
+        st.session_state.update(
+            {f"{prefix}_{key}": value for key, value in zip(choice.others, values, strict=True)}
+        )
+    if isinstance(position, int) and 0 <= position < n:
+        st.session_state[fusion_controls.PLANE] = choice.others[position]
+
+
+def _read_weights(sent: object, n: int) -> list[float] | None:
+    """Return the n weights from 0 to 1 that a browser sent; None for anything else."""
+    values = (
+        [float(each) for each in sent if isinstance(each, int | float)]
+        if isinstance(sent, list)
+        else []
+    )
+    return values if len(values) == n and all(0 <= value <= 1 for value in values) else None
+
+
+def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:
+    """Return the names of a fusion's rows and components on its page."""
+    rows = run_rows(choice.base.id)
+    names = [choice.base.name, *(fusion_controls.title_of(key) for key in choice.others)]
+    return FusionRows(
+        rows["pair_id"].tolist(),
+        rows["pert"].tolist(),
+        rows["gene"].tolist(),
+        names,
+        choice.others,
+        baseline.name,
+    )
+
+
+_NOISE = "_cut_noise"  # session key: the cuts of the fusion on screen, with its key
+_COMPUTING = "Computing the loss with weights chosen on other perturbations and genes."
+
+
+def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: str) -> None:
+    """Send the explorer its weights at once, and slower results when they are ready."""
+    address = {"dataset": choice.base.dataset, "run": choice.base.id}
+    pages = {"row": "rows", "neighbours": "neighbours"}
+    position = fusion_controls.moved_component(choice)
+    state: dict[str, Any] = {
+        **fusion_controls.slider_weights(choice),
+        "position": position,
+        "noise": None,
+        "caution": "",
+        "mixes": [to_json(mix) for mix in fusion_controls.of_choice(choice)],
+        # The addresses of a row's debate and of its neighbours, each to be followed by its id.
+        "links": {
+            name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()
+        },
+        "rest": describe_rest(choice.how),
+    }
+    if not choice.labelled:
+        say_state(version, state, "rest")
+        return
+    is_known = st.session_state.get(_NOISE, (None,))[0] == fusion_controls.key_against(
+        choice, baseline
+    )
+    if not is_known and folds_among(fusion_controls.protocols_of(choice)):
+        say_state(version, state | {"caution": _COMPUTING}, "first")
+        flush()
+    state["noise"] = prepare.noise_at(find_noise(choice, baseline), choice.settings().weights())
+    ask = _ask_optimism(choice, baseline, prepared, position)
+    shell.draw_until_ready(
+        lambda: say_state(version, state | {"caution": _caution(ask())}, "rest"),
+        lambda: ask().ready,
+    )
+
+
+def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
+    """Return the noise of the cuts of the fusion on screen, computed once while only weights
+    change; None if unknown."""
+
+    def prepare() -> CutNoise | None:
+        rows = fusion_controls.rows_of_baseline(choice, baseline)
+        return prepare_noise(CachedComponents(choice.dataset), choice.settings(), rows)
+
+    return fusion_controls.keep(_NOISE, choice, baseline, prepare)
+
+
+def _caution(asked: Result) -> str:
+    optimism: Optimism | None = asked.value
+    if not asked.ready:
+        return _COMPUTING
+    return optimism.sentence if optimism is not None else ""
+
+
+def _ask_optimism(
+    choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int
+) -> Callable[[], Result]:
+    """Return the task that computes the optimism of choosing a component's weights."""
+    weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
+    held: Sequence[tuple[float, ...]] = [
+        part[:position] + part[position + 1 :] for part in (choice.w_de, choice.w_dir)
+    ]
+    key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)
+
+    return lambda: background().ask(
+        key, lambda progress: weight_grid.weight_optimism(prepared, weights, progress=progress)
     )

@@ -11,9 +11,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.base import environment
 from core.base.fields.record import option_of
-from core.features.fuse.explorer.prepare import Mix
+from core.features.fuse.explorer.content import Mix
 from core.features.fuse.explorer.travel import Fusion, data_of_file
-from core.features.fuse.page import explorer, fusion_controls, results
+from core.features.fuse.page import fusion_controls, results
 from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, title_of
 from core.features.neighbours.page import neighbour_controls
 from core.methods.fusion_components import describe_rest
@@ -23,19 +23,17 @@ from core.runs.component_loader import FusionRequest
 from core.runs.workspace import Workspace
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
+from core.transfer.fusion import LiveFusion
 from core.transfer.knn_settings import read_knn_settings
-from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import describe_scoring
-from core.ui import figure_menu, links
-from core.ui.confirmation import confirm
-from core.ui.figure_menu import View, file_name_of
+from core.ui import links, widgets
 from core.ui.linked import bind, choose_one
-from core.ui.loaders.records import all_presets, all_runs, count_labelled
-from core.ui.loaders.rows import shared_row_counts
+from core.ui.links import confirm
+from core.ui.loaders.records import all_presets, all_runs, count_labelled, shared_row_counts
 from core.ui.option_controls import show_control, with_missing
 from core.ui.shell import PageContext, explain_errors
-from core.ui.widgets import as_text
+from core.ui.widgets import View, as_text, file_name_of
 
 _NOW = "as on the page"  # the first mix of the file
 
@@ -69,7 +67,7 @@ def show_save_controls(
     ):
         _show_test_twin(context, choice)
     with five.container(horizontal=True, gap=None):
-        figure_menu.show_keepers(
+        widgets.show_keepers(
             context.workspace, partial(_make_view, choice, baseline, prepared), "fusion"
         )
 
@@ -263,8 +261,8 @@ def show_take_along(
         f"{choice.dataset.name} · {choice.base.name} with"
         f" {', '.join(map(fusion_controls.title_of, choice.others))}",
         prepared,
-        explorer.name_rows(choice, baseline),
-        explorer.find_noise(choice, baseline) if choice.labelled else None,
+        results.name_rows(choice, baseline),
+        results.find_noise(choice, baseline) if choice.labelled else None,
         describe_scoring(fusion_controls.protocols_of(choice)),
         describe_rest(choice.how),
     )

@@ -17,12 +17,11 @@ from core.runs.workspace import Workspace
 from core.store.datasets import Dataset
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.store.runs import Run
-from core.ui import links, run_choice
-from core.ui.confirmation import confirm
+from core.ui import links, sidebar
 from core.ui.linked import bind
+from core.ui.links import confirm
 from core.ui.loaders.cache import refresh
-from core.ui.loaders.records import all_datasets, count_labelled, predicting_runs
-from core.ui.loaders.scores import standing
+from core.ui.loaders.records import all_datasets, count_labelled, predicting_runs, standing
 from core.ui.shell import explain_errors
 from core.ui.widgets import as_text
 
@@ -42,13 +41,13 @@ def take(results: Sequence[Imported]) -> None:
     best = _choose_best(runs)
     if best is not None:
         is_labelled = bool(count_labelled(best.id))
-        run_choice.open_next(
+        sidebar.open_next(
             best,
             "imported just now"
             + (", the best with labels" if is_labelled and len(runs) > 1 else ""),
         )
     elif (dataset := _dataset_of(imported)) is not None:
-        run_choice.open_dataset_next(dataset.id)
+        sidebar.open_dataset_next(dataset.id)
     st.session_state[_OUTCOMES] = list(results)
     confirm(_describe(results), *_ways(imported)[:1])
 

@@ -22,13 +22,13 @@ from core.features.importing.page.after_import import ask_path
 from core.plots.printed import file_name
 from core.runs import actions as runs
 from core.store.runs import Run
-from core.ui import links, results, run_choice
-from core.ui.confirmation import confirm
+from core.ui import links, results, sidebar
 from core.ui.linked import bind, choose_one
+from core.ui.links import confirm
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import all_imports, all_runs, latest_changes, rejected_rows
-from core.ui.run_choice import method_text, option_text
 from core.ui.shell import PageContext, explain_errors
+from core.ui.sidebar import method_text, option_text
 from core.ui.widgets import as_text, show_empty
 
 # the most important first
@@ -183,7 +183,7 @@ def show_run(context: PageContext) -> None:
         if st.button("Delete", type="primary"):
             runs.delete(context.workspace, run.id)
             st.query_params.pop("run", None)
-            run_choice.forget()
+            sidebar.forget()
             confirm(f"Deleted {run.name} with its {run.done:,} rows.", links.to_changes)
 
 

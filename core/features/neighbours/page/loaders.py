@@ -14,16 +14,16 @@ from core.embeddings.symbol_matching import Coverage
 from core.runs import component_loader
 from core.scoring import sentences
 from core.store import spaces
-from core.transfer import cuts
-from core.transfer.cuts import MeanOfCuts
+from core.transfer import run_cells
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import N_PERMUTATIONS, content_key
 from core.transfer.protocols import KnnInputs
+from core.transfer.run_cells import MeanOfCuts
 from core.ui import server_workspace, shell
 from core.ui.background import Progress, Result, background
 from core.ui.loaders.cache import cache_by, from_store, reading
 from core.ui.loaders.components import row_index, space_vectors
-from core.ui.loaders.scores import run_rows
+from core.ui.loaders.records import run_rows
 from core.ui.server_workspace import read_workspace
 from core.ui.widgets import as_text
 
@@ -94,8 +94,8 @@ def _ask(task: SpaceTask) -> tuple[Result, Result]:
     is asked for after the mean, and not if that failed."""
 
     def compute(progress: Progress) -> MeanOfCuts:
-        found = cuts.predict_cuts(task.inputs, task.k, progress=progress)
-        return cuts.score_cuts(task.labels, task.inputs.queries, found, task.k)
+        found = run_cells.predict_cuts(task.inputs, task.k, progress=progress)
+        return run_cells.score_cuts(task.labels, task.inputs.queries, found, task.k)
 
     mean = background().ask(("cuts", task.key), compute)
     if not mean.ready or mean.value is None:
@@ -118,9 +118,9 @@ def show_sentence(task: SpaceTask, whose: str) -> None:
     def draw() -> None:
         mean, null = _ask(task)
         if not mean.ready:
-            told = f"the {cuts.NAME} is being computed"
+            told = f"the {run_cells.NAME} is being computed"
         elif mean.value is None:
-            told = f"the {cuts.NAME} could not be computed: the log says why"
+            told = f"the {run_cells.NAME} could not be computed: the log says why"
         else:
             told = space_sentence(mean.value, null.value)
             told += "" if null.ready else "; the same with permuted vectors is being computed"

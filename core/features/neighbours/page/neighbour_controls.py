@@ -16,12 +16,11 @@ from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.store.spaces import SpaceRecord
-from core.transfer.cuts import Evaluation, evaluate
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, with_power_of_effects
-from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.prior_provenance import Provenance
-from core.transfer.protocols import KnnPrediction, cells_of
+from core.transfer.protocols import KnnPrediction, LiveKnn, cells_of, live_knn
 from core.transfer.row_index import Axis, RowIndex
+from core.transfer.run_cells import Evaluation, evaluate
 from core.ui import links, results
 from core.ui.linked import bind
 from core.ui.loaders.components import row_index, space_vectors

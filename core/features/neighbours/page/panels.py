@@ -21,8 +21,7 @@ from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import visible_rows
 from core.ui import links, results, widgets
 from core.ui.linked import bind, select_rows
-from core.ui.loaders.records import dataset_rows
-from core.ui.loaders.rows import runs_with_row
+from core.ui.loaders.records import dataset_rows, runs_with_row
 from core.ui.shell import PageContext
 from core.ui.widgets import Number, as_text, show_figure, show_numbers
 

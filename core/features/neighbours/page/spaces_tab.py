@@ -16,8 +16,8 @@ from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
 from core.transfer.knn_settings import KnnSettings
 from core.ui import links, results
-from core.ui.confirmation import confirm
 from core.ui.linked import bind
+from core.ui.links import confirm
 from core.ui.loaders.records import all_spaces
 from core.ui.option_controls import names_of_rest, show_settings
 from core.ui.shell import PageContext, explain_errors

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, label_signs, theme
+from core.plots import drawing, label_signs
 
 _DECIMALS = 9  # otherwise rounding could keep sums of thousands of shares just below a half
 PARTS: Final = {0.5: "half", 0.9: "90%"}  # of the prior
@@ -40,7 +40,7 @@ def figure(table: pd.DataFrame, what: str, unit: str) -> go.Figure:
     ]
     of = [f"of the heaviest {SIGNED}"] if n > SIGNED else []
     label_signs.draw_key(chart, [*label_signs.counts_by_label(labels.head(SIGNED)), *of])
-    chart.update_layout(height=int(1.2 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
+    chart.update_layout(height=int(1.2 * drawing.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
     chart.update_xaxes(
         title="<br>".join([f"{unit}s, from the heaviest", *notes]),
         tickformat=",",
@@ -73,7 +73,7 @@ def _draw_steps(chart: go.Figure, table: pd.DataFrame, unit: str) -> None:
         y=[0.0, *percent],
         name="all",
         mode="lines",
-        line={"color": theme.CHOSEN, "width": 2, "shape": "hv"},
+        line={"color": drawing.CHOSEN, "width": 2, "shape": "hv"},
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
     )

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, label_signs, theme
+from core.plots import drawing, label_signs
 from core.stats.arrays import Floats
 
 KINDS: Final = ("other", "neighbour", "query")
 NAMED: Final = 5  # number of neighbours (largest shares first) shown with their symbols
-HEIGHT_PX: Final = int(1.6 * theme.HEIGHT_PX)
+HEIGHT_PX: Final = int(1.6 * drawing.HEIGHT_PX)
 _CLOSEST = (
     # least share of the extent of all genes along an axis, so that a single marked gene is shown
     # with its surroundings
@@ -49,13 +49,13 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     x, y = _frame(marked["x"], known["x"]), _frame(marked["y"], known["y"])
     chart = go.Figure()
     # No WebGL, because some browsers lack it, and seven thousand dots are fast enough without it.
-    marker = {"color": drawing.transparent(theme.BASELINE, 0.25), "size": 3}
+    marker = {"color": drawing.transparent(drawing.BASELINE, 0.25), "size": 3}
     _draw_marks(
         chart, others, "other", marker, [drawing.escape(symbol) for symbol in others["symbol"]]
     )
     _draw_neighbours(chart, neighbours)
     # dark with a white edge is visible in light and in dark
-    ink, edge = theme.INK_ON[False], theme.INK_ON[True]
+    ink, edge = drawing.INK_ON[False], drawing.INK_ON[True]
     star = {"color": ink, "symbol": "star", "size": _STAR, "line": {"color": edge, "width": 1.5}}
     _draw_marks(
         chart,
@@ -159,7 +159,7 @@ def _draw_names(
             xanchor="left",
             text=f"<b>★ {_italic(row.symbol)}</b>" if row.kind == "query" else share,
             font_size=drawing.SMALL,
-            arrowcolor=theme.BASELINE,
+            arrowcolor=drawing.BASELINE,
             arrowhead=0,
             arrowwidth=1,
             standoff=row.size / 2,

@@ -23,7 +23,7 @@ from core.features.perturbqa.baselines.material import (
 )
 from core.features.perturbqa.retrieval import BUDGET_OF, DEFAULT_BUDGET, Budget
 from core.stats.arrays import Codes, Floats, divide
-from core.transfer.label_sums import distinct_codes
+from core.transfer.knn import distinct_codes
 from core.transfer.row_index import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows
 
 _ROLES = {"perturbation": "pert", "gene": "gene"}

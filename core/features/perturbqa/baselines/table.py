@@ -21,8 +21,8 @@ from core.features.perturbqa.baselines.material import (
 from core.scoring.baselines import Baseline, OnCovered, score_baseline
 from core.stats.arrays import Bools, Floats
 from core.stats.scores_and_labels import ScoredRows, scores_from_probabilities
-from core.transfer.cuts import fill_with_base_rates, without_stand_ins
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
+from core.transfer.run_cells import fill_with_base_rates, without_stand_ins
 from core.transfer.similarity import OwnSimilarity, Space, cosine_similarity
 
 Progress = Callable[[float], object]  # called with the share that is done

@@ -22,12 +22,11 @@ from core.scoring.sentences import TWO_WAY, UNSEEN
 from core.scoring.standing import PublicNoise, Standing
 from core.store.runs import Run
 from core.transfer.run_cells import ALL_ROWS
-from core.ui import links, results, score_box
-from core.ui.loaders.records import tokens_by_run
-from core.ui.loaders.scores import flag_counts
-from core.ui.loaders.scores import standing as load_standing
-from core.ui.run_choice import method_text
+from core.ui import links, results
+from core.ui.loaders.records import flag_counts, tokens_by_run
+from core.ui.loaders.records import standing as load_standing
 from core.ui.shell import PageContext, explain_errors
+from core.ui.sidebar import method_text
 from core.ui.widgets import show_empty
 
 # A column that shows nothing else is left out.
@@ -175,7 +174,7 @@ def _score_texts(found: RunScore) -> dict[str, str | None]:
             **pooled,
         }
     return {
-        name: score_box.shown_text(value) if score.n_labelled else None
+        name: results.shown_text(value) if score.n_labelled else None
         for name, value in scores.items()
     }
 

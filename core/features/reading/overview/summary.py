@@ -17,15 +17,16 @@ from core.scoring import sentences
 from core.scoring.debate_audit import debates_sentence
 from core.scoring.standing import PublicNoise, Standing, headline, public_noise
 from core.store.predictions import CONFIDENTLY_WRONG
-from core.ui import links, score_box
+from core.ui import links, results
 from core.ui.loaders.cache import refresh
 from core.ui.loaders.records import (
     count_labelled,
     dataset_counts,
+    debate_audit,
     default_dataset,
     predicting_runs,
+    standing,
 )
-from core.ui.loaders.scores import debate_audit, standing
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, flush, show_captioned, show_empty
 
@@ -38,7 +39,7 @@ def show_first_screen(context: PageContext) -> None:
     place = verdict.empty()
     if context.dataset is not None:
         with verdict:
-            score_box.show_marks(context.dataset.marks)
+            results.show_marks(context.dataset.marks)
     place.skeleton(height=30)
     with picture, st.spinner("Scoring the runs …"):
         standings = {run.id: standing(run.id) for run in context.runs}

@@ -8,12 +8,12 @@ import streamlit as st
 from core.base.types import FLAG_NAMES
 from core.methods.brief_checks import ALL, FINDINGS
 from core.methods.text_rules.text import SHORT, rule_named
-from core.plots.captioned import captioned
+from core.plots.printed import captioned
 from core.scoring.debate_audit import DebateAudit
 from core.scoring.row_numbers import FLAG_HELP
 from core.store.runs import Run
 from core.ui import filters
-from core.ui.run_choice import method_text
+from core.ui.sidebar import method_text
 from core.ui.widgets import Number, as_text, flush, show_captioned, show_empty, show_numbers
 
 

@@ -18,14 +18,14 @@ from core.features.reading.row_reason import find_reason, passages_in
 from core.features.reading.rows import trace
 from core.features.reading.rows.marked_text import Marks
 from core.features.reading.rows.sources import show_calls, show_dossier, show_made_from
-from core.plots import theme
+from core.plots import drawing
 from core.runs import actions as run_actions
 from core.scoring.row_numbers import FLAG_HELP, MODEL_FREE, arithmetic, score_name
 from core.scoring.sentences import PROBABILITY_HELP, RANK_HELP
 from core.store.runs import Run
 from core.ui import links, results, run_browser
-from core.ui.confirmation import confirm
-from core.ui.loaders.rows import RowDetails, row_details
+from core.ui.links import confirm
+from core.ui.loaders.records import RowDetails, row_details
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, coloured_text, flush, percent_text, symbol_text
 
@@ -222,7 +222,7 @@ def describe_answer(run: Run, row: dict[str, Any]) -> str:
     up, down = row["prediction_up"], row["prediction_down"]
     shares = {"up": up, "down": down, "none": 1 - up - down}
     signs = " ".join(
-        f"{coloured_text(theme.LABEL_SIGNS[name], theme.LABEL_COLOURS[name])}{percent_text(p)}"
+        f"{coloured_text(drawing.LABEL_SIGNS[name], drawing.LABEL_COLOURS[name])}{percent_text(p)}"
         for name, p in shares.items()
     )
     return f"{as_text('P(DE)')} **{percent_text(row['p_de'])}**   {signs}"
@@ -248,10 +248,10 @@ def describe_label(row: dict[str, Any]) -> str:
     """Return the label of a row as Markdown, preceded by whether the run is right or wrong if that
     is defined."""
     known = row["label"] or "unknown"
-    sign = coloured_text(theme.LABEL_SIGNS[known], theme.LABEL_COLOURS[known])
+    sign = coloured_text(drawing.LABEL_SIGNS[known], drawing.LABEL_COLOURS[known])
     outcome = row["outcome"]
-    said = f"{sign} {as_text(theme.LABEL_WORDS[known])}"
-    return f"**{theme.OUTCOME_SIGNS[outcome]} {OUTCOMES[outcome]}**: {said}" if outcome else said
+    said = f"{sign} {as_text(drawing.LABEL_WORDS[known])}"
+    return f"**{drawing.OUTCOME_SIGNS[outcome]} {OUTCOMES[outcome]}**: {said}" if outcome else said
 
 
 def describe_reason(details: RowDetails) -> str:

@@ -16,14 +16,13 @@ from core.evidence import render
 from core.features import hooks
 from core.features.reading.rows.marked_text import Marks, to_lines
 from core.llm.completion import Answer, read_answer
-from core.plots import theme
+from core.plots import drawing
 from core.scoring.row_trace import NO_DOSSIER, Event, why_no_dossier
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui import links, results
 from core.ui.linked import choose_one
-from core.ui.loaders.records import all_runs
-from core.ui.loaders.rows import RowDetails, row_details
+from core.ui.loaders.records import RowDetails, all_runs, row_details
 from core.ui.widgets import as_text
 
 
@@ -157,7 +156,7 @@ def _show_table(entries: Sequence[Mapping[str, Any]], marks: Marks) -> None:
         )
         for name in table
     }
-    hit = f"background-color: {theme.WARNING}55"
+    hit = f"background-color: {drawing.WARNING}55"
     has_hit = any(marks.count_hits(str(value)) for entry in entries for value in entry.values())
     shown = (
         table.style.map(lambda value: hit if marks.count_hits(str(value)) else "")

@@ -18,11 +18,11 @@ from core.base.texts import count_text, cut_at_word, number_text, parse_json
 from core.features.reading.row_reason import REASON_KEYS
 from core.features.reading.rows.marked_text import Marks, lines_of, to_markdown, without_emphasis
 from core.methods.text_rules.text import SHORT
-from core.plots import theme
+from core.plots import drawing
 from core.scoring.row_trace import NO_TRACE, Stage, Step, stages_of
 from core.store.runs import Run
 from core.store.traces import FAILED
-from core.ui.loaders.rows import RowDetails
+from core.ui.loaders.records import RowDetails
 from core.ui.widgets import as_text, coloured_text, percent_text
 
 NARROW = 0.26  # share of the width for a side that only answers
@@ -75,8 +75,10 @@ def _show_speech(step: Step, marks: Marks) -> None:
 
 
 def _show_text(title: str, step: Step, marks: Marks, warning: str = "") -> None:
-    colour = theme.ROLE_COLOURS.get(step.event["role"], theme.NONE)
-    remark = f"   {coloured_text('⚠', theme.WARNING)} :small[{as_text(warning)}]" if warning else ""
+    colour = drawing.ROLE_COLOURS.get(step.event["role"], drawing.NONE)
+    remark = (
+        f"   {coloured_text('⚠', drawing.WARNING)} :small[{as_text(warning)}]" if warning else ""
+    )
     st.markdown(
         f"{coloured_text('▌', colour)}**{as_text(title)}**{remark}\n\n"
         f"{to_markdown(step.event['content'], marks)}"

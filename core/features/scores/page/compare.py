@@ -18,7 +18,7 @@ from core.stats.row_changes import row_changes
 from core.store.runs import Run
 from core.ui import links
 from core.ui.linked import bind, choose_one, choose_several
-from core.ui.loaders.rows import shared_row_counts
+from core.ui.loaders.records import shared_row_counts
 from core.ui.results import OPEN, show_table
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, label_text, show_captioned, show_empty

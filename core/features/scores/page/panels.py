@@ -13,7 +13,7 @@ from core.features.scores import figures, slices
 from core.features.scores.calibration import NUMBERS, RANKS, CalibrationResult
 from core.features.scores.loaders import other_scores, run_controls, space_controls
 from core.features.scores.slices import MeansResult
-from core.plots.captioned import captioned
+from core.plots.printed import captioned
 from core.scoring import sentences
 from core.scoring.controls import Control
 from core.scoring.other_scores import METRICS
@@ -22,7 +22,7 @@ from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.ui import links
 from core.ui.linked import bind, choose_one
-from core.ui.loaders.scores import count_score
+from core.ui.loaders.records import count_score
 from core.ui.results import show_table
 from core.ui.widgets import as_text, show_captioned
 

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.base.texts import estimate_text
-from core.plots import drawing, theme
+from core.plots import drawing
 
 COLUMNS = ("predicted", "observed", "low", "high", "band_low", "band_high", "n")
 _BAND_PX = 16
@@ -35,7 +35,7 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
         _draw_curve(chart, table, "circle")
     if recalibrated is not None:
         _draw_curve(chart, recalibrated, "diamond-open")
-    chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_r=60)
+    chart.update_layout(height=int(1.6 * drawing.HEIGHT_PX), margin_r=60)
     chart.update_xaxes(
         title=f"predicted {score}, mean of a bin", range=[-0.03, 1.03], zeroline=False
     )
@@ -47,7 +47,7 @@ def _draw_runs(chart: go.Figure, table: pd.DataFrame) -> None:
     first, *_ = table["run"]
     for run, bins in reversed(list(table.groupby("run", sort=False))):
         part = bins.sort_values("predicted")
-        colour = theme.CHOSEN if run == first else theme.BASELINE
+        colour = drawing.CHOSEN if run == first else drawing.BASELINE
         chart.add_scatter(
             x=part["predicted"],
             y=part["observed"],
@@ -78,13 +78,13 @@ def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
         x=[x for predicted, *_ in ends for x in (predicted, predicted, None)],
         y=[y for _, low, high in ends for y in (low, high, None)],
         mode="lines",
-        line={"color": drawing.transparent(theme.BASELINE, 0.35), "width": _BAND_PX},
+        line={"color": drawing.transparent(drawing.BASELINE, 0.35), "width": _BAND_PX},
         hoverinfo="skip",
     )
 
 
 def _draw_curve(
-    chart: go.Figure, table: pd.DataFrame, symbol: str, colour: str = theme.CHOSEN
+    chart: go.Figure, table: pd.DataFrame, symbol: str, colour: str = drawing.CHOSEN
 ) -> None:
     """Draw the observed shares, larger for more rows; the hover shows the interval, the band and
     the number of rows."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from plotly.subplots import make_subplots
 
 from core.base.texts import NO_BIOLOGY
-from core.plots import drawing, theme
+from core.plots import drawing
 from core.stats.arrays import Codes
 from core.stats.auroc import roc_curve, roc_curve_within
 from core.stats.official_score import point_score
@@ -89,11 +89,15 @@ def figure(table: pd.DataFrame) -> go.Figure:
         )
         for who, curve in part.groupby("who", sort=False):
             _draw_curve(
-                chart, column, str(who), curve, theme.CHOSEN if who == chosen else theme.BASELINE
+                chart,
+                column,
+                str(who),
+                curve,
+                drawing.CHOSEN if who == chosen else drawing.BASELINE,
             )
         _draw_names(chart, column, part, chosen)
         _label_panel(chart, column, TASKS[task])
-    chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_t=8 + drawing.TEXT_PX + 6)
+    chart.update_layout(height=int(1.6 * drawing.HEIGHT_PX), margin_t=8 + drawing.TEXT_PX + 6)
     return chart
 
 
@@ -141,7 +145,7 @@ def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: objec
             align="left",
             text="<br>".join(map(drawing.escape, words)),
             font_size=drawing.SMALL,
-            arrowcolor=theme.CHOSEN if who == chosen else theme.BASELINE,
+            arrowcolor=drawing.CHOSEN if who == chosen else drawing.BASELINE,
             arrowhead=6,
             arrowsize=2,
             arrowwidth=1,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import drawing, label_signs, theme
+from core.plots import drawing, label_signs
 from core.stats.arrays import Codes, Floats
 from core.stats.ranks import round_for_ranks
 
@@ -54,7 +54,7 @@ def _percent(count: Codes) -> Floats:
 
 
 def _draw_steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
-    colour, share = theme.LABEL_COLOURS[KINDS[label]], _percent(count)
+    colour, share = drawing.LABEL_COLOURS[KINDS[label]], _percent(count)
     bins = zip(edges, edges[1:], count, share, strict=False)  # there is one more edge than bins
     hover = [
         f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%"

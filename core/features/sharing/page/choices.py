@@ -17,7 +17,7 @@ from core.features.sharing.report.selection import PARTS, ReportSelection, selec
 from core.store.runs import Run
 from core.ui import links
 from core.ui.linked import bind, choose_one, choose_several
-from core.ui.loaders.rows import shared_row_counts
+from core.ui.loaders.records import shared_row_counts
 from core.ui.shell import PageContext
 
 _NO_WALK = "-"

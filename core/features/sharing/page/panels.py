@@ -27,12 +27,12 @@ from core.features.sharing.report.question import (
     question_text,
 )
 from core.features.sharing.report.selection import ReportSelection
-from core.plots import printed, theme
-from core.plots.captioned import CaptionedFigure
+from core.plots import drawing, printed
+from core.plots.printed import CaptionedFigure
 from core.runs.workspace import Workspace
-from core.ui import links, score_box
-from core.ui.confirmation import confirm
+from core.ui import links, results
 from core.ui.linked import bind
+from core.ui.links import confirm
 from core.ui.loaders.cache import cache_by, run_version
 from core.ui.loaders.records import all_presets
 from core.ui.server_workspace import read_workspace
@@ -157,7 +157,7 @@ def show(parts: Parts) -> None:
     with st.container(border=True, key="report-preview"):
         st.markdown(f"### {as_text(parts.title)}")
         st.caption(as_text(parts.subtitle))
-        score_box.show_marks(material.dataset.marks)
+        results.show_marks(material.dataset.marks)
         if is_draft:
             st.caption(f":orange[⚠ {as_text(DRAFT)}]")
         for part in text.split("\n\n"):
@@ -183,7 +183,7 @@ def _draw(key: str, found: CaptionedFigure) -> None:
     assert found.chart is not None
     surface = "dark" if st.context.theme.type == "dark" else "light"
     # the cached one stays
-    drawn = go.Figure(found.chart).update_layout(template=theme.template(surface))
+    drawn = go.Figure(found.chart).update_layout(template=drawing.template(surface))
     st.plotly_chart(
         drawn,
         theme=None,

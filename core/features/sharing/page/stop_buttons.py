@@ -15,9 +15,9 @@ from core.features.sharing.walks import Stop
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 from core.ui import links
-from core.ui.figure_menu import View
 from core.ui.loaders.cache import cache_by, from_store
 from core.ui.shell import PageContext, explain_errors
+from core.ui.widgets import View
 
 WALK = "_walk"  # session key: the walk-through that receives stops
 all_walks = cache_by("walks", entries=1)(from_store(walks.list_all))

@@ -17,8 +17,7 @@ from core.features.sharing.report.page import make_page, make_slides
 from core.features.sharing.report.question import Parts, Sections, arrange, kinds_in_order
 from core.features.sharing.report.selection import PARTS, ReportSelection
 from core.features.sharing.report.walk import AT_HOME, load_stops
-from core.plots.captioned import CaptionedFigure
-from core.plots.printed import find_browser
+from core.plots.printed import CaptionedFigure, find_browser
 from core.runs.workspace import Workspace
 
 

@@ -14,9 +14,8 @@ import pandas as pd
 
 from core.base.feature import HandTool
 from core.base.texts import cell_text
-from core.plots import printed, theme
-from core.plots.captioned import CaptionedFigure
-from core.plots.printed import colours, policy
+from core.plots import drawing, printed
+from core.plots.printed import CaptionedFigure, colours, policy
 
 
 class Html(str):
@@ -111,7 +110,7 @@ def render(document: Document) -> bytes:
         data("figure-data", charts),
         data(
             "figure-templates",
-            {base: theme.template(base).to_plotly_json() for base in theme.SURFACES},
+            {base: drawing.template(base).to_plotly_json() for base in drawing.SURFACES},
         ),
         *(Html(f"<script>{script}</script>") for script in scripts),
     )
@@ -142,7 +141,7 @@ def chart_place(key: str, found: CaptionedFigure) -> Html:
         class_="chart",
         role="img",
         aria_label=f"{found.title}. {found.sentence}",
-        style=f"height:{int(height or theme.HEIGHT_PX)}px",
+        style=f"height:{int(height or drawing.HEIGHT_PX)}px",
     )
 
 

@@ -30,7 +30,7 @@ from core.features.sharing.report.question import (
 from core.features.sharing.report.rows import show_row
 from core.features.sharing.report.selection import PARTS
 from core.features.sharing.report.walk import show_stop
-from core.plots.captioned import CaptionedFigure
+from core.plots.printed import CaptionedFigure
 from core.scoring.sentences import interval_text, scored_text
 from core.store.runs import Run
 

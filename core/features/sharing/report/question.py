@@ -13,7 +13,7 @@ from core.base.texts import count_text
 from core.features.sharing.report.material import Byline, Material
 from core.features.sharing.report.selection import ReportSelection
 from core.features.sharing.report.walk import ShownStop, figures_of
-from core.plots.captioned import CaptionedFigure
+from core.plots.printed import CaptionedFigure
 from core.scoring.sentences import interval_text
 from core.scoring.standing import headline
 

@@ -14,7 +14,7 @@ from core.base.types import FLAG_NAMES
 from core.evidence import render
 from core.features.sharing.report.document import Html, element, join, table
 from core.features.sharing.report.material import ChosenRow
-from core.plots import theme
+from core.plots import drawing
 from core.scoring import row_numbers, row_trace
 from core.scoring.row_trace import (
     NO_TRACE,
@@ -95,7 +95,7 @@ def _step(step: Step) -> Row:
     role = step.event["role"]
     return {
         "title": step.title,
-        "role": role if role in theme.ROLE_COLOURS else "",
+        "role": role if role in drawing.ROLE_COLOURS else "",
         "p": step.p,
         "warning": step.warning,
         "text": replace_surrogates(step.event["content"]),
@@ -111,7 +111,7 @@ def show_row(key: str, rows: Sequence[ChosenRow]) -> Html:
     title = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
     known = numbers["label"] or "unknown"
     label = (
-        f"{numbers['pair_id']} · label: {theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]} ·"
+        f"{numbers['pair_id']} · label: {drawing.LABEL_SIGNS[known]} {drawing.LABEL_WORDS[known]} ·"
         f" split {numbers['split']}"
     )
     return element(

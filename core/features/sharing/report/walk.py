@@ -22,8 +22,8 @@ from core.features.sharing.report.document import (
 )
 from core.features.sharing.report.material import Byline, ChosenRow, load_row
 from core.features.sharing.walks import Stop
-from core.plots import printed, theme
-from core.plots.captioned import CaptionedFigure
+from core.plots import drawing, printed
+from core.plots.printed import CaptionedFigure
 from core.scoring import row_trace
 from core.store import Cursor, datasets, predictions, runs
 
@@ -160,7 +160,7 @@ def _row(row: ChosenRow, reason: str) -> Iterator[Html]:
         f"P(up | DE) {number_text(numbers['p_up_given_de'], '.2f')}"
         if numbers["p_up_given_de"] is not None
         else "",
-        f"{theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]}",
+        f"{drawing.LABEL_SIGNS[known]} {drawing.LABEL_WORDS[known]}",
         {"hit": "right", "miss": "wrong"}.get(numbers["outcome"] or "", ""),
         row.run.name,
     ]
@@ -184,5 +184,5 @@ def _brief(event: Mapping[str, object]) -> Html:
         "div",
         element("h3", role),
         element("p", text),
-        class_=f"speech {role if role in theme.ROLE_COLOURS else ''}",
+        class_=f"speech {role if role in drawing.ROLE_COLOURS else ''}",
     )

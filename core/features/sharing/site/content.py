@@ -14,7 +14,7 @@ from core.base.types import FLAG_NAMES, Flag
 from core.features.sharing.report.material import dataset_text, run_facts
 from core.features.sharing.report.rows import Row, evidence_card, row_texts
 from core.methods.text_rules.text import SHORT
-from core.plots import theme
+from core.plots import drawing
 from core.scoring import row_numbers
 from core.scoring.debate_audit import load_audit
 from core.scoring.run_scores import load_scored_rows, score_run
@@ -140,9 +140,10 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "facts": [*(run_facts(run, sources.clean) | {"Dataset": dataset_text(dataset)}).items()],
         "sources": _sources(run, sources),
         "labels": {
-            name: [theme.LABEL_SIGNS[name], theme.LABEL_WORDS[name]] for name in theme.LABEL_SIGNS
+            name: [drawing.LABEL_SIGNS[name], drawing.LABEL_WORDS[name]]
+            for name in drawing.LABEL_SIGNS
         },
-        "outcomes": dict(theme.OUTCOME_SIGNS),
+        "outcomes": dict(drawing.OUTCOME_SIGNS),
         "flags": [[name, row_numbers.FLAG_HELP.get(flag, "")] for flag, name in FLAG_NAMES.items()],
         "noLabel": NO_LABEL,
     }

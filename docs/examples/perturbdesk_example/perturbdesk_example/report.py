@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perturbdesk_example.flags import count_flags
 
-from core.plots.captioned import CaptionedFigure, captioned
+from core.plots.printed import CaptionedFigure, captioned
 from core.runs.workspace import Workspace
 from core.scoring.report_part import ReportPart, ShownRuns
 

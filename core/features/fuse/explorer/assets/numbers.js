@@ -1,4 +1,4 @@
-// The numbers of a fusion at any weights: the same as in core/transfer/live_fusion.py and core/stats, to the last digits, but here
+// The numbers of a fusion at any weights: the same as in core/transfer/fusion.py and core/stats, to the last digits, but here
 // in the browser, so that they follow the pointer. This file knows nothing of the page.
 
 const SCALE = 1e14; // numbers are rounded to 14 decimals before ranking
