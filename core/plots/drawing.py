@@ -1,4 +1,5 @@
-"""Helpers of all figures: named lines, error bars, and texts for names and numbers of rows."""
+"""What all figures share: colours and signs, plotly's template, named lines, error bars, and
+texts for names and numbers of rows."""
 
 from __future__ import annotations
 

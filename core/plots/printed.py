@@ -1,4 +1,5 @@
-"""A figure as a file of its own: on white, with its title and a caption."""
+"""A figure with all that has to stand beside it, made once for pages, reports and slides; and as a
+file of its own: on white, with its title and a caption."""
 
 from __future__ import annotations
 

@@ -25,7 +25,6 @@ from core.methods.fusion_components import DatasetPriors
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.knn import knn_options
 from core.runs import packs
-from core.runs.dependencies import load_pairs
 from core.runs.request import RunRequest
 from core.runs.spec import DatasetName, dataset_sha256
 from core.runs.workspace import Workspace
@@ -124,6 +123,8 @@ def _open_space(
 def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> JsonObject:
     """Return the hashes of a kNN's inputs over the spaces of these names; see
     `ComponentLoader.contents`."""
+    from core.runs.dependencies import load_pairs  # imports the clients of model servers
+
     with workspace.store.read() as db:
         hashes = {name: spaces.find(db, name).sha256 for name in names}
     return {

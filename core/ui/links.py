@@ -1,7 +1,8 @@
 """Links between pages, and their query parameters. A link names a run by its id, so renaming breaks
 no link.
 
-Controls whose values are in links are in `linked`.
+Controls whose values are in links are in `linked`. A line with links confirms an action; it
+survives the rerun that shows the change.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""How a page shows a result: its sentence first, then scope, caveats, figure and tables."""
+"""How a page shows a result: its sentence first, then scope, caveats, figure and tables; and a
+score: value, both intervals, number of rows, chance."""
 
 from __future__ import annotations
 

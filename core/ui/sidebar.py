@@ -1,5 +1,8 @@
 """The sidebar: dataset and run, the pages in groups, and the user's settings.
 
+A page opens with the dataset and run of its link, else the last shown, else a run that suits it.
+The app shows the reason for its own choices; a person's choice stays on all pages.
+
 The palette: one field, opened by Ctrl K or ⌘ K, that finds pages, runs, target genes, perturbations
 and rows. The browser finds pages and runs; the server finds symbols and rows, since there may be a
 hundred thousand.

@@ -10,6 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from core.plots import drawing
 from core.plots.forest_plot import Forest
 
 # The arguments after the table, which is TABLE of the figure's own test file.
@@ -56,7 +57,11 @@ def draw(name: str, table: pd.DataFrame) -> go.Figure:
     """The figure that its test file imports the module of."""
     imported = vars(importlib.import_module(module_of_test(name))).values()
     [draw_it] = {
-        each.figure for each in imported if isinstance(each, ModuleType) and hasattr(each, "figure")
+        each.figure
+        for each in imported
+        if isinstance(each, ModuleType)
+        and hasattr(each, "figure")
+        and (each is not drawing or name == "curves")  # others take colours from it
     }
     drawn = draw_it(table, *ARGUMENTS[name])
     chart = drawn.chart if isinstance(drawn, Forest) else drawn

@@ -1,4 +1,5 @@
-"""The command `fuse`: runs fused by rank percentiles, or a fusion taken apart."""
+"""The command `fuse`: runs fused by rank percentiles, or a fusion taken apart; and `report fusion`,
+a fusion as a file."""
 
 from __future__ import annotations
 
@@ -10,8 +11,16 @@ import typer
 from core.base.errors import SettingError
 from core.base.fields.record import make, options_of, values_of
 from core.base.types import Flag
-from core.cli.base import Replace, say_if_named_otherwise, show_result, working
+from core.cli.base import (
+    Out,
+    Replace,
+    say_if_named_otherwise,
+    show_file,
+    show_result,
+    working,
+)
 from core.cli.settings import takes
+from core.features.fuse.explorer.travel import fusion_file
 from core.features.fuse.weight_grid import FusionVerdict
 from core.methods.recovered import RecoveredSettings
 from core.runs import component_loader, launch
@@ -22,7 +31,7 @@ from core.scoring.score_result import constant_parents
 from core.scoring.sentences import fusion_caveats
 from core.store import predictions, runs
 
-app = typer.Typer()
+app, report_app = typer.Typer(), typer.Typer()
 
 _WITH_FROM = ("name", "base", "w_de", "w_dir")  # settings of a fusion that --from takes too
 
@@ -107,3 +116,25 @@ def _recover(workspace: Workspace, fused: str, chosen: dict[str, Any]) -> tuple[
         ),
         Flag.UNCOVERED,
     )
+
+
+@report_app.command()
+def fusion(
+    context: typer.Context,
+    run: RunName,
+    out: Out,
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels/--no-labels", help="Whether the labels of its rows are in the file."
+        ),
+    ] = True,
+    replace: Replace = False,
+) -> None:
+    """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a
+    network.
+
+    Without labels it moves ranks alone, and says what the saved weights score.
+    """
+    content = fusion_file(context.obj, run, labels=labels)
+    show_file(out, content, {"bytes": len(content), "labels": labels}, replace=replace)

@@ -16,6 +16,6 @@ FEATURE = Feature(
         ),
     },
     hand_tools=("core.features.fuse.explorer.travel:find_explorer",),
-    report_commands=("core.features.fuse.explorer.travel:app",),
+    report_commands=("core.features.fuse.commands:report_app",),
     needs=("neighbours",),
 )

@@ -23,7 +23,7 @@ from core.base.types import TRAIN, Label
 from core.embeddings.space import Space
 from core.embeddings.symbol_matching import Coverage, coverage
 from core.features.importing.spaces import space_files
-from core.features.importing.spaces.load import load_space
+from core.features.importing.spaces.load import load_safetensors
 from core.features.importing.spaces.space_files import Spec
 from core.features.neighbours.build import (
     MINILM,
@@ -275,8 +275,8 @@ def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
     if record.kind == "coresponse":
         _source_labels(workspace, record.spec, record.name)
     try:
-        return load_space(path, record.name)
-    except InputError:
+        return load_safetensors(path, record.name)
+    except (InputError, OSError):  # missing, damaged, or cannot be read
         space = build(workspace, record.kind, record.spec, record.name)
         try:
             space_files.write(space, path)

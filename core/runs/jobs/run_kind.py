@@ -1,4 +1,7 @@
-"""Jobs of the kind run: a worker predicts the rows of a run. Readings have a separate kind."""
+"""Jobs of the kind run: a worker predicts the rows of a run. Readings have a separate kind.
+
+What works on runs is imported where it is needed: every page asks for jobs.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from core.base.errors import DeskError, NotFound, StateError
 from core.base.texts import describe_duration
 from core.base.types import LIVE_STATES
-from core.runs import run_control
 from core.runs.jobs.control import Job, JobKind
 from core.runs.run_state import Status, status_of
 from core.runs.workspace import Workspace
@@ -83,10 +85,14 @@ class RunKind(JobKind):
 
     def stop(self, workspace: Workspace, job: Job) -> None:
         """End the work on a run; its finished rows stay."""
+        from core.runs import run_control
+
         run_control.cancel(workspace, job.key)
 
     def resume(self, workspace: Workspace, job: Job) -> None:
         """Continue a run with the settings that it has."""
+        from core.runs import run_control
+
         run_control.resume(workspace, job.key)
 
 

@@ -1,4 +1,5 @@
-"""Datasets, runs, imports, changes and presets, as the store lists them.
+"""Datasets, runs, imports, changes and presets, as the store lists them; rows of a run, its
+score.
 
 Background jobs in the state that their folders show now.
 

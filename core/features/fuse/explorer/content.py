@@ -1,4 +1,5 @@
-"""What the explorer gets of a fusion: all that its numbers at any weights follow from."""
+"""What the explorer gets of a fusion: all that its numbers at any weights follow from, and its
+state: weights, noise of cuts, mixes. The same for the app, a command and a report."""
 
 from __future__ import annotations
 

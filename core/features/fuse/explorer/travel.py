@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 from core.base import environment
 from core.base.environment import describe
 from core.base.errors import InputError, NotFound, StateError
-from core.cli.base import Out, Replace, RunName, show_file
 from core.features.fuse import weight_grid
 from core.features.fuse.explorer.content import (
     CutNoise,
@@ -137,9 +133,6 @@ def _score_in_words(fusion: Fusion, mix: Mix) -> str:
     )
 
 
-app = typer.Typer()
-
-
 def fusion_data(workspace: Workspace, run: str, *, labels: bool) -> ExplorerData:
     """Return the explorer's content for a saved fusion (name or id). labels: include the labels of
     its rows.
@@ -176,25 +169,3 @@ def fusion_file(workspace: Workspace, run: str, *, labels: bool) -> bytes:
     content = fusion_data(workspace, run, labels=labels).file()
     environment.refuse_secrets(workspace.settings, f"fusion {run}", [content])
     return content
-
-
-@app.command()
-def fusion(
-    context: typer.Context,
-    run: RunName,
-    out: Out,
-    labels: Annotated[
-        bool,
-        typer.Option(
-            "--labels/--no-labels", help="Whether the labels of its rows are in the file."
-        ),
-    ] = True,
-    replace: Replace = False,
-) -> None:
-    """Write a fusion as one HTML file, in which its weights are moved by hand; it opens without a
-    network.
-
-    Without labels it moves ranks alone, and says what the saved weights score.
-    """
-    content = fusion_file(context.obj, run, labels=labels)
-    show_file(out, content, {"bytes": len(content), "labels": labels}, replace=replace)

@@ -18,7 +18,7 @@ from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, tit
 from core.features.neighbours.page import neighbour_controls
 from core.methods.fusion_components import describe_rest
 from core.runs import actions as runs
-from core.runs import component_loader, launch
+from core.runs import component_loader
 from core.runs.component_loader import FusionRequest
 from core.runs.workspace import Workspace
 from core.scoring.sentences import interval_text
@@ -189,6 +189,8 @@ def _save_fusion(
 ) -> None:
     """Save the fusion and the kNN runs that it needs; for a test run, the kNN runs use all labelled
     rows."""
+    from core.runs import launch  # imports every method, for which opening the page need not wait
+
     on_test = base.id != choice.base.id
     with explain_errors():
         with st.spinner("Saving …"):
@@ -245,6 +247,8 @@ def _save_component(
     request = component_loader.knn_request(
         choice.dataset, settings, f"{name}: {'neighbours' if run is None else run.name}"
     )
+    from core.runs import launch
+
     return launch.start(workspace, request).id
 
 

@@ -112,7 +112,7 @@ def _load_file(path: Path, name: str, named: bool, kept: Collection[str]) -> Spa
     if first.startswith(b"PK"):
         return _load_npz(path, name)
     if first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= path.stat().st_size:
-        return _load_safetensors(path, name)
+        return load_safetensors(path, name)
     if first[:1] == b"\x80" or path.suffix in {".pkl", ".pickle"}:
         # raises UnsafeFile, which names the import of a hostile pickle
         vectors = read_pickled_vectors(path)
@@ -143,8 +143,11 @@ def _load_json(path: Path, name: str) -> Space:
     return make_imported_space(name, list(vectors), values, path.name)
 
 
-def _load_safetensors(path: Path, name: str) -> Space:
-    """Return one matrix, with one symbol per line in the metadata, as written by `save_space`."""
+def load_safetensors(path: Path, name: str) -> Space:
+    """Return one matrix, with one symbol per line in the metadata, as written by `save_space`.
+
+    Raise InputError if it is damaged or another kind of file, OSError if it cannot be opened.
+    """
     try:
         with safe_open(path, framework="np") as file:
             keys, metadata = sorted(file.keys()), file.metadata() or {}

@@ -167,6 +167,8 @@ def _default_axis(dataset: Dataset) -> Axis:
 
 def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:
     """Return the space that covers the most rows of the dataset."""
+    if len(spaces) == 1:
+        return spaces[0].name
     covered = {space.name: space_coverage(space.id, dataset.id) for space in spaces}
     return max(covered, key=lambda name: found.rows_by_gene if (found := covered[name]) else 0.0)
 
