@@ -141,7 +141,7 @@ def component_of(
 
     pair_ids, p_de, p_up, flags: of the run's rows, all of one length.
     """
-    de, up = (np.array(column, dtype=np.float64) for column in (p_de, p_up))
+    de, up = np.array(p_de, dtype=np.float64), np.array(p_up, dtype=np.float64)
     # Most rows have no flags, and looking them up in arrays (which frames contain) is slow.
     flagged = [(row, frozenset(row_flags)) for row, row_flags in enumerate(flags) if len(row_flags)]
     de[[row for row, row_set in flagged if not row_set.isdisjoint((*STAND_INS, Flag.NO_DE))]] = (
@@ -154,12 +154,13 @@ def component_of(
             if not row_set.isdisjoint((*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DIR))
         ]
     ] = np.nan
-    position_of = {pair_id: i for i, pair_id in enumerate(pair_ids)}
+    position_of = dict(zip(pair_ids, range(len(pair_ids)), strict=True))
     positions = np.array([position_of.get(pair_id, -1) for pair_id in wanted], dtype=np.intp)
     if not len(de):  # no row of the run was predicted
         return Component(name, *np.full((2, len(positions)), np.nan))
+    covered = positions >= 0
     return Component(
-        name, *(np.where(positions >= 0, column[positions], np.nan) for column in (de, up))
+        name, np.where(covered, de[positions], np.nan), np.where(covered, up[positions], np.nan)
     )
 
 

@@ -50,22 +50,18 @@ class RowIndex:
 
         splits: of each row, or one for all.
         """
+        import pandas as pd
+
         symbols = sorted({*pert, *gene})
-        place = {
-            symbol: code for code, symbol in enumerate(symbols)
-        }  # looked up once per row: sorting a million rows takes seconds
-        perts, genes = (
-            np.fromiter(map(place.__getitem__, axis), dtype=np.intp, count=len(axis))
-            for axis in (pert, gene)
-        )
-        rows = rows_of(perts, genes)
+        places = pd.Index(symbols, dtype=object)
+        rows = rows_of(places.get_indexer(pert), places.get_indexer(gene))
         label_array = np.asarray(labels, dtype=object)
         labelled = knowledge_of(label_array, rows)
         is_training = np.broadcast_to(np.asarray(splits, dtype=object) == TRAIN, len(rows))
-        labelled_positions = np.flatnonzero(_are_labelled(label_array))
+        labelled_positions = np.flatnonzero(pd.notna(label_array))
         known_positions = labelled_positions[is_training[labelled_positions]]
         known = labelled.take(is_training[labelled_positions])
-        positions = {pair_id: i for i, pair_id in enumerate(pair_ids)}
+        positions = dict(zip(pair_ids, range(len(rows)), strict=True))
         return cls(
             tuple(symbols), tuple(pair_ids), rows, label_array, known, known_positions, positions
         )
@@ -82,7 +78,9 @@ class RowIndex:
     @property
     def labelled_positions(self) -> Codes:
         """The positions of all labelled rows, including those outside the training split."""
-        return np.flatnonzero(_are_labelled(self.labels))
+        import pandas as pd
+
+        return np.flatnonzero(pd.notna(self.labels))
 
     def knows(self, row: int) -> bool:
         """Return whether predictions may learn from the row at this position."""
@@ -91,15 +89,13 @@ class RowIndex:
     def positions_of(self, pair_ids: Sequence[str]) -> Codes:
         """Return the positions of the rows with these ids. Raise InputError for unknown ids, naming
         the first."""
-        missing = [key for key in pair_ids if key not in self.positions]
-        if missing:
+        if missing := [key for key in pair_ids if key not in self.positions]:
             raise InputError(
                 f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,}"
                 " ids are not)"
             )
-        return np.fromiter(
-            (self.positions[key] for key in pair_ids), dtype=np.intp, count=len(pair_ids)
-        )
+        found = map(self.positions.__getitem__, pair_ids)
+        return np.fromiter(found, dtype=np.intp, count=len(pair_ids))
 
     def symbol(self, code: int) -> str:
         """Return the symbol of a code."""
@@ -113,10 +109,6 @@ def _shared_texts(values: pd.Series[str]) -> NDArray[np.object_]:
 
     codes, distinct = pd.factorize(values)
     return np.array([*distinct, None], dtype=object)[codes]  # the code of missing ones is -1
-
-
-def _are_labelled(labels: NDArray[np.object_]) -> Bools:
-    return np.fromiter((label is not None for label in labels), dtype=np.bool_, count=len(labels))
 
 
 Axis = Literal["gene", "pert", "both"]

@@ -111,7 +111,8 @@ class Cosines:
         """See `Similarity`."""
         total = np.zeros((len(queries), len(known)))
         for units in self.units:
-            rows, columns = (np.flatnonzero(units.row[codes] >= 0) for codes in (queries, known))
+            rows = np.flatnonzero(units.row[queries] >= 0)
+            columns = np.flatnonzero(units.row[known] >= 0)
             left = _vectors_of(units, queries[rows])
             is_same = np.array_equal(queries[rows], known[columns])  # symmetric: half the work
             product = left @ (left if is_same else _vectors_of(units, known[columns])).T

@@ -189,12 +189,14 @@ def select_rows(key: str, name: str, ids: Sequence[str]) -> list[int]:
 def _read_ids(name: str, titles: Mapping[str, str]) -> list[str]:
     """Return the ids in the query parameter `name`, as ids or titles; `describe_unknown` reports
     other values."""
-    ids = {title: key for key, title in titles.items()} | {key: key for key in titles}
-    wanted = [value for value in st.query_params.get_all(name) if value]
-    st.session_state.setdefault(_UNKNOWN, {}).update(
-        {(name, value): None for value in wanted if value not in ids}
-    )
-    return [ids[value] for value in wanted if value in ids]
+    ids = dict(zip(titles.values(), titles, strict=True)) | dict(zip(titles, titles, strict=True))
+    found = []
+    for value in filter(None, st.query_params.get_all(name)):
+        if value in ids:
+            found.append(ids[value])
+        else:
+            st.session_state.setdefault(_UNKNOWN, {})[name, value] = None
+    return found
 
 
 def _is_new(name: str, key: str) -> bool:
@@ -255,13 +257,10 @@ def note_at_end() -> Iterator[None]:
     finally:
         _is_inside.reset(token)
         if is_whole and not _is_inside.get():
-            bound = [
-                name
+            st.session_state[_WRITTEN] = {
+                name: (st.session_state[name], st.query_params.get_all(name))
                 for name, is_bound in _controls().items()
                 if is_bound and name in st.session_state
-            ]
-            st.session_state[_WRITTEN] = {
-                name: (st.session_state[name], st.query_params.get_all(name)) for name in bound
             }
 
 
@@ -269,22 +268,15 @@ def describe_unknown(opened: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a sentence for each value of the opened link that the page could not use; it shows
     defaults instead."""
     found: dict[tuple[str, str], None] = st.session_state.pop(_UNKNOWN, {})
-    found |= {
-        (name, value): None
-        for name, values in opened.items()
-        for value in _untaken_values(name, values)
-    }
-    unheard = [name for name in opened if name not in _controls() and name not in _UNTAKEN]
-    return [
-        *(
-            f"This link sets {name} to “{value}”, which is unknown here and ignored."
-            for name, value in found
-        ),
-        *(
-            f"This link sets {name}, which this page does not have; it is ignored."
-            for name in unheard
-        ),
-    ]
+    unheard = []
+    for name, values in opened.items():
+        found |= dict.fromkeys((name, value) for value in _untaken_values(name, values))
+        if name not in _controls() and name not in _UNTAKEN:
+            unheard.append(f"This link sets {name}, which this page does not have; it is ignored.")
+    said = []
+    for name, value in found:
+        said.append(f"This link sets {name} to “{value}”, which is unknown here and ignored.")
+    return said + unheard
 
 
 def _untaken_values(name: str, values: Sequence[str]) -> list[str]:

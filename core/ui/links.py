@@ -71,17 +71,17 @@ def set_parameter(name: str, value: str | Sequence[str] | None) -> None:
 
 def set_parameters(parameters: Mapping[str, str | Sequence[str] | None]) -> None:
     """Set several query parameters at once: each write adds a step to the browser's history."""
-    wanted = {
-        name: [value] if isinstance(value, str) else list(value or ())
-        for name, value in parameters.items()
-    }
-    changed = {
-        name: values for name, values in wanted.items() if values != st.query_params.get_all(name)
-    }
-    for name in [name for name, values in changed.items() if not values]:
-        del st.query_params[name]
-    if any(changed.values()):
-        st.query_params.update({name: values for name, values in changed.items() if values})
+    changed = {}
+    for name, value in parameters.items():
+        values = [value] if isinstance(value, str) else list(value or ())
+        if values == st.query_params.get_all(name):
+            continue
+        if values:
+            changed[name] = values
+        else:
+            del st.query_params[name]
+    if changed:
+        st.query_params.update(changed)
 
 
 def base_address() -> str:

@@ -77,7 +77,8 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         links.begin_page(page.url_path)
         opened = linked.begin_view(
             page.url_path,
-            *(found.id if found else None for found in (context.dataset, context.run)),
+            context.dataset.id if context.dataset else None,
+            context.run.id if context.run else None,
         )
         show_confirmation()
         remarks = st.container()
@@ -97,11 +98,7 @@ def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any)
     choice = sidebar.choose(page.url_path, all_datasets(), predicting_runs())
     if choice.warning:
         st.warning(choice.warning)
-    chosen = {
-        name: each.id if each else None
-        for name, each in (("dataset", choice.dataset), ("run", choice.run))
-    }
-    links.set_parameters(chosen)
+    links.set_parameters({"dataset": None, "run": None, **choice.parameters})
     sidebar.show(PRODUCT, workspace, pages, page, choice)
     return PageContext(workspace, choice.dataset, sidebar.runs_of(choice.dataset), choice.run)
 

@@ -70,11 +70,7 @@ def show(
     choice: Choice,
 ) -> None:
     """Show the sidebar. pages: the groups of `st.navigation`; open_page: the page that is shown."""
-    parameters = {
-        name: each.id
-        for name, each in (("dataset", choice.dataset), ("run", choice.run))
-        if each is not None
-    }
+    parameters = choice.parameters
     with st.sidebar:
         st.markdown(f"**{product}**")
         _show_choices(choice)
@@ -197,11 +193,9 @@ def _show_palette(
     @st.fragment
     def draw() -> None:
         wanted = st.session_state.get("palette", {}).get("wanted") or ""
-        found = (
-            []
-            if dataset is None
-            else list(find_hits(dataset_rows(dataset.id), _symbols(dataset.id), wanted, query))
-        )
+        found = []
+        if dataset is not None and wanted:
+            found = list(find_hits(dataset_rows(dataset.id), _symbols(dataset.id), wanted, query))
         _palette(
             key="palette",
             data={"known": known, "found": found, "of": wanted},
@@ -272,6 +266,16 @@ class Choice:
     run: Run | None
     why: str = ""
     warning: str = ""
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The query parameters of every link: the ids of dataset and run."""
+        found = {}
+        if self.dataset is not None:
+            found["dataset"] = self.dataset.id
+        if self.run is not None:
+            found["run"] = self.run.id
+        return found
 
 
 def choose(address: str, datasets: Sequence[Dataset], runs: Sequence[Run]) -> Choice:

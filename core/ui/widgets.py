@@ -44,7 +44,7 @@ _waiting: ContextVar[list[Callable[[], object]] | None] = ContextVar(
 )
 _HEAD_START_S = 0.3  # pause after text and numbers, before figures are drawn for the first time
 _DRAWN_S = 0.03  # pause after numbers, before slower elements
-_MARKS = frozenset(r"\`*_{}[]()<>#+-.!|~$:&")
+_MARKS = re.compile(r"[\\`*_{}\[\]()<>#+\-.!|~$:&]")
 _BARE = re.compile(r":(?=[\w/])|@|www", re.IGNORECASE)
 
 
@@ -55,8 +55,7 @@ def as_text(message: object) -> str:
     Streamlit looks for bare addresses and :directives: after it has removed the escapes, so an
     invisible joiner breaks them.
     """
-    escaped = "".join(f"\\{c}" if c in _MARKS else c for c in str(message))
-    return _BARE.sub("\\g<0>\u2060", escaped)
+    return _BARE.sub("\\g<0>\u2060", _MARKS.sub(r"\\\g<0>", str(message)))
 
 
 def symbol_text(text: str) -> str:

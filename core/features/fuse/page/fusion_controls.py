@@ -7,15 +7,16 @@ Mixes: named weights, set by the explorer's buttons.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.base.errors import NotFound
-from core.base.fields.record import make, options_of
+from core.base.fields.record import make, option_of
 from core.features.fuse.explorer.content import Mix, starters
 from core.features.fuse.explorer.content import prepare_fusion as prepare
 from core.features.neighbours.page import neighbour_controls, spaces_tab
@@ -43,24 +44,19 @@ from core.ui.loaders.records import (
     scored_rows,
     shared_row_counts,
 )
-from core.ui.option_controls import choose_title, key_of, names_of_rest, show_settings
+from core.ui.option_controls import choose_title, names_of_rest, show_settings
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text
 
 T = TypeVar("T")
-WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
+PREFIXES = ("w_de", "w_dir")  # of session keys of weights, before the id of a component
 PLANE = "id-plane"  # session key: the component whose weights the weight map changes
 # the id of the live kNN among ids of runs, and its title on pages
 KNN, NEIGHBOURS = "knn", "Neighbours"
 _PREPARED = "_prepared"  # session key: the fusion on screen, with its key
-_FUSION = {option.name: option for option in options_of(FusionSettings)}
 # what the page's run, the explorer and each component's control set
 NOT_HERE = ("base", "w_de", "w_dir", "reference_runs")
-# Keys of the widgets whose values presets have besides weights.
-KEYS = tuple(
-    key_of(option, "") for name, option in _FUSION.items() if name not in (*NOT_HERE, "with")
-)
 # fields of settings whose components are still unknown
 _UNWEIGHTED: dict[str, Any] = {"others": (), "w_de": (), "w_dir": ()}
 
@@ -69,7 +65,8 @@ _UNWEIGHTED: dict[str, Any] = {"others": (), "w_de": (), "w_dir": ()}
 class FusionChoice:
     """A choice of what to fuse: the base, the ids of the other components (KNN for the live kNN,
     with settings `knn`), and their weights. w_de, w_dir: one for each other component, with a sum
-    of at most 1. how: the other settings, without components.
+    of at most 1. how: the other settings, without components. titles: of the other components, by
+    id. sliders: the weights of DE (de) and DIR (up) as sliders stand.
     """
 
     dataset: Dataset
@@ -80,6 +77,8 @@ class FusionChoice:
     w_dir: tuple[float, ...]
     how: FusionSettings
     labelled: bool
+    titles: Mapping[str, str] = field(default_factory=dict)
+    sliders: Mapping[str, list[float]] = field(default_factory=dict)
 
     def settings(self) -> FusionSettings:
         """Return the components, the live kNN given by its settings."""
@@ -128,7 +127,12 @@ def show_fusion_controls(
     with places.components:
         label = f"Fuse {as_text(base.name)} with"
         others = choose_several(
-            st.multiselect, "with", label, titles, [*titles][:1], help=_FUSION["with"].about.help
+            st.multiselect,
+            "with",
+            label,
+            titles,
+            [*titles][:1],
+            help=option_of(FusionSettings, "with").about.help,
         )
         if not others:
             st.markdown("Choose at least one component to fuse with it.")
@@ -140,10 +144,18 @@ def show_fusion_controls(
         return None
     labelled = bool(run_rows(base.id)["label"].notna().any())
     even = round(1 / (len(others) + 1), 2)
-    kept = keep_shares({f"{prefix}_{key}": even for _, prefix in WEIGHTS for key in others})
-    values = [[kept[f"{prefix}_{key}"] for key in others] for _, prefix in WEIGHTS]
-    w_de, w_dir = (tuple(shares_of(part).tolist()) for part in values)
-    return replace(choice, others=tuple(others), w_de=w_de, w_dir=w_dir, labelled=labelled)
+    kept = keep_shares({f"{prefix}_{key}": even for prefix in PREFIXES for key in others})
+    values = np.reshape([*kept.values()], (2, -1))  # of DE, of DIR
+    w_de, w_dir = map(tuple, shares_of(values).tolist())
+    return replace(
+        choice,
+        others=tuple(others),
+        w_de=w_de,
+        w_dir=w_dir,
+        labelled=labelled,
+        titles={key: titles[key] for key in others},
+        sliders=dict(zip(("de", "up"), values.tolist(), strict=True)),
+    )
 
 
 def _show_settings(
@@ -151,11 +163,13 @@ def _show_settings(
 ) -> FusionChoice:
     """Show all settings but the weights; return the choice without weights."""
     first, second, third = st.columns([0.27, 0.45, 0.28], vertical_alignment="bottom")
-    reference = choose_title(first.segmented_control, _FUSION["reference"], required=True)
+    reference = choose_title(
+        first.segmented_control, option_of(FusionSettings, "reference"), required=True
+    )
     how: dict[str, Any] = {"reference": reference}
     if knn_ids() & {*others}:
         how["by_support"] = choose_title(
-            second.segmented_control, _FUSION["by_support"], required=True
+            second.segmented_control, option_of(FusionSettings, "by_support"), required=True
         )
     with third:
         rest = names_of_rest(FusionSettings, (*NOT_HERE, "with", "reference", "by_support"))
@@ -177,25 +191,18 @@ def knn_ids() -> set[str]:
     return {KNN, *(run.id for run in all_runs() if run.method == "knn")}
 
 
-def slider_weights(choice: FusionChoice) -> dict[str, list[float]]:
-    """Return the weights of a choice in the form of the explorer's state."""
-    return {
-        name: [st.session_state[f"{prefix}_{key}"] for key in choice.others]
-        for name, (_, prefix) in zip(("de", "up"), WEIGHTS, strict=True)
-    }
-
-
 def _show_references(base: Run, others: Sequence[str], runs: Sequence[Run]) -> dict[str, str]:
     """Show the choice of a labelled run for every component but a kNN, which has its own priors
     under folds."""
-    labelled = {run.id: run.name for run in runs if count_labelled(run.id, "training")}
+    names = {run.id: run.name for run in runs}
+    labelled = {key: name for key, name in names.items() if count_labelled(key, "training")}
     needing = [base.id, *(key for key in others if key not in knn_ids())]
     chosen = {}
     for column, key in zip(st.columns(max(len(needing), 2)), needing, strict=False):
         reference = choose_one(
             column.selectbox,
             f"reference_{key}",
-            f"{as_text(title_of(key))}: percentiles against",
+            f"{as_text(names[key])}: percentiles against",
             labelled,
             key if key in labelled else None,
             index=0 if key in labelled else None,
@@ -255,16 +262,10 @@ def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
     )
 
 
-def title_of(key: str) -> str:
-    """Return the title of a component on pages: its run's name, or that of the live kNN."""
-    return next((run.name for run in all_runs() if run.id == key), NEIGHBOURS)
-
-
 def moved_component(choice: FusionChoice) -> int:
     """Return the index, among the other components, of the one whose weights the weight map
     changes."""
-    titles = {key: title_of(key) for key in choice.others}
-    return choice.others.index(keep_one("plane", titles, choice.others[0]))
+    return choice.others.index(keep_one("plane", choice.titles, choice.others[0]))
 
 
 PAGE = "what-if"  # whose presets the saved mixes are
@@ -273,14 +274,17 @@ PAGE = "what-if"  # whose presets the saved mixes are
 def of_choice(choice: FusionChoice) -> list[Mix]:
     """Return the mixes of the chosen components: the standard ones, and saved ones with the
     settings on screen."""
-    saved = [_as_mix(choice, name, values) for name, values in all_presets(PAGE).items()]
-    return [*starters(len(choice.others)), *(mix for mix in saved if mix is not None)]
+    mixes = starters(len(choice.others))
+    for name, values in all_presets(PAGE).items():
+        if (mix := _as_mix(choice, name, values)) is not None:
+            mixes.append(mix)
+    return mixes
 
 
 def _as_mix(choice: FusionChoice, name: str, values: Mapping[str, Any]) -> Mix | None:
     """Return a saved preset as a mix; None if its components or settings differ from those on
     screen."""
-    keys = [[f"{prefix}_{key}" for key in choice.others] for _, prefix in WEIGHTS]
+    keys = [[f"{prefix}_{key}" for key in choice.others] for prefix in PREFIXES]
     weights = {key for part in keys for key in part}
     settings = {key: value for key, value in values.items() if key not in weights}
     if not weights <= values.keys() or any(

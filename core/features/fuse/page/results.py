@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,6 @@ from core.base.records import to_json
 from core.base.texts import number_text
 from core.features.fuse import weight_grid, weight_heatmap
 from core.features.fuse.explorer import content
-from core.features.fuse.explorer import content as prepare
 from core.features.fuse.explorer.content import CutNoise, FusionRows, make_content, prepare_noise
 from core.features.fuse.page import fusion_controls
 from core.features.fuse.page.fusion_controls import CachedComponents, FusionChoice
@@ -72,7 +72,7 @@ def show_verdict(
     noise = find_noise(choice, baseline) if choice.labelled else None
     if noise is not None:
         found = add_cut_noise(found, noise.before, noise.scores_at(choice.settings().weights()))
-    names = [choice.base.name, *map(fusion_controls.title_of, choice.others)]
+    names = [choice.base.name, *choice.titles.values()]
     constant = constant_sentences(
         names, prepared.percentiles.de, prepared.percentiles.up, prepared.cells
     )
@@ -166,7 +166,7 @@ def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | 
     table = weight_heatmap.table(weight_grid.GRID, grid.mean, grid.plateau)
     now = choice.w_de[position], choice.w_dir[position]
     best = weight_grid.GRID[grid.best[0]], weight_grid.GRID[grid.best[1]]
-    name = fusion_controls.title_of(choice.others[position])
+    name = choice.titles[choice.others[position]]
     others = " · the other components keep their weights" if len(choice.others) > 1 else ""
     caption = (
         f"{choice.dataset.name} · {choice.base.name} and {name}{others} · "
@@ -273,8 +273,8 @@ def show_explorer(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> 
 
     def pack() -> bytes:
         """Return the content as JSON behind its hash; app.js reads both."""
-        content = json.dumps(make_content(prepared, name_rows(choice, baseline))).encode()
-        return sha256_of(content).encode() + content
+        packed = json.dumps(make_content(prepared, name_rows(choice, baseline))).encode()
+        return sha256_of(packed).encode() + packed
 
     packed = fusion_controls.keep(_CONTENT, choice, baseline, pack)
 
@@ -320,7 +320,7 @@ def _read_weights(sent: object, n: int) -> list[float] | None:
 def name_rows(choice: FusionChoice, baseline: Run) -> FusionRows:
     """Return the names of a fusion's rows and components on its page."""
     rows = run_rows(choice.base.id)
-    names = [choice.base.name, *(fusion_controls.title_of(key) for key in choice.others)]
+    names = [choice.base.name, *choice.titles.values()]
     return FusionRows(
         rows["pair_id"].tolist(),
         rows["pert"].tolist(),
@@ -337,18 +337,18 @@ _COMPUTING = "Computing the loss with weights chosen on other perturbations and 
 
 def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: str) -> None:
     """Send the explorer its weights at once, and slower results when they are ready."""
-    address = {"dataset": choice.base.dataset, "run": choice.base.id}
-    pages = {"row": "rows", "neighbours": "neighbours"}
+    address = urlencode({"dataset": choice.base.dataset, "run": choice.base.id})
     position = fusion_controls.moved_component(choice)
     state: dict[str, Any] = {
-        **fusion_controls.slider_weights(choice),
+        **choice.sliders,
         "position": position,
         "noise": None,
         "caution": "",
         "mixes": [to_json(mix) for mix in fusion_controls.of_choice(choice)],
         # The addresses of a row's debate and of its neighbours, each to be followed by its id.
         "links": {
-            name: f"{links.page_address(page, **address)}&row=" for name, page in pages.items()
+            "row": f"./rows?{address}&row=",
+            "neighbours": f"./neighbours?{address}&row=",
         },
         "rest": describe_rest(choice.how),
     }
@@ -361,7 +361,7 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
     if not is_known and folds_among(fusion_controls.protocols_of(choice)):
         say_state(version, state | {"caution": _COMPUTING}, "first")
         flush()
-    state["noise"] = prepare.noise_at(find_noise(choice, baseline), choice.settings().weights())
+    state["noise"] = content.noise_at(find_noise(choice, baseline), choice.settings().weights())
     ask = _ask_optimism(choice, baseline, prepared, position)
     shell.draw_until_ready(
         lambda: say_state(version, state | {"caution": _caution(ask())}, "rest"),
@@ -392,11 +392,13 @@ def _ask_optimism(
 ) -> Callable[[], Result]:
     """Return the task that computes the optimism of choosing a component's weights."""
     weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
-    held: Sequence[tuple[float, ...]] = [
-        part[:position] + part[position + 1 :] for part in (choice.w_de, choice.w_dir)
-    ]
+    held = (
+        *(choice.w_de[:position], choice.w_de[position + 1 :]),
+        *(choice.w_dir[:position], choice.w_dir[position + 1 :]),
+    )
     key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)
-
-    return lambda: background().ask(
-        key, lambda progress: weight_grid.weight_optimism(prepared, weights, progress=progress)
+    return partial(
+        background().ask,
+        key,
+        lambda progress: weight_grid.weight_optimism(prepared, weights, progress=progress),
     )

@@ -10,13 +10,20 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.base import environment
-from core.base.fields.record import option_of
+from core.base.fields.record import option_of, options_of
 from core.features.fuse.explorer.content import Mix
 from core.features.fuse.explorer.travel import Fusion, data_of_file
 from core.features.fuse.page import fusion_controls, results
-from core.features.fuse.page.fusion_controls import KNN, PAGE, FusionChoice, title_of
+from core.features.fuse.page.fusion_controls import (
+    KNN,
+    NOT_HERE,
+    PAGE,
+    PREFIXES,
+    FusionChoice,
+)
 from core.features.neighbours.page import neighbour_controls
 from core.methods.fusion_components import describe_rest
+from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as runs
 from core.runs import component_loader
 from core.runs.component_loader import FusionRequest
@@ -31,7 +38,7 @@ from core.ui import links, widgets
 from core.ui.linked import bind, choose_one
 from core.ui.links import confirm
 from core.ui.loaders.records import all_presets, all_runs, count_labelled, shared_row_counts
-from core.ui.option_controls import show_control, with_missing
+from core.ui.option_controls import key_of, show_control, with_missing
 from core.ui.shell import PageContext, explain_errors
 from core.ui.widgets import View, as_text, file_name_of
 
@@ -74,7 +81,7 @@ def show_save_controls(
 
 def _make_view(choice: FusionChoice, baseline: Run, prepared: LiveFusion) -> View:
     """Return the fusion on screen: its weights, scores, weight map and address."""
-    parts = zip(map(title_of, choice.others), choice.w_de, choice.w_dir, strict=True)
+    parts = zip(choice.titles.values(), choice.w_de, choice.w_dir, strict=True)
     shares = "; ".join(
         f"{name} by {de:.2f} in P(DE), {up:.2f} in P(up | DE)" for name, de, up in parts
     )
@@ -124,8 +131,12 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
     if st.button("Save preset", disabled=not name.strip(), key="save-preset"):
         keys = [
             *neighbour_controls.KEYS,
-            *fusion_controls.KEYS,
-            *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir")),
+            *(
+                key_of(option, "")
+                for option in options_of(FusionSettings)
+                if option.name not in (*NOT_HERE, "with")
+            ),
+            *(f"{prefix}_{key}" for key in choice.others for prefix in PREFIXES),
         ]
         values = {key: st.session_state[key] for key in keys if key in st.session_state}
         runs.save_preset(workspace, PAGE, name, values)
@@ -159,7 +170,7 @@ def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     for key in replaced:
         parameter, label = (
             "twin" if key == choice.base.id else f"twin_{key}",
-            f"In place of {title_of(key)}",
+            f"In place of {choice.titles.get(key, choice.base.name)}",
         )
         twin = choose_one(
             st.selectbox, parameter, label, names, index=None, placeholder="a test run"
@@ -179,7 +190,7 @@ def _show_name(choice: FusionChoice, base: Run, key: str) -> str:
     components."""
     knn = f"kNN {'+'.join(choice.knn.spaces)}" if choice.knn else ""
     usual = " + ".join(
-        [base.name, *(knn if other == KNN else title_of(other) for other in choice.others)]
+        [base.name, *(knn if other == KNN else choice.titles[other] for other in choice.others)]
     )
     return show_control(with_missing(option_of(FusionRequest, "name"), usual), key) or usual
 
@@ -259,11 +270,9 @@ def show_take_along(
     labels = choice.labelled and st.toggle(
         "With the labels of its rows", value=True, **bind("take_labels", default=True)
     )
-    weights = fusion_controls.slider_weights(choice)
-    now = Mix(_NOW, tuple(weights["de"]), tuple(weights["up"]))
+    now = Mix(_NOW, tuple(choice.sliders["de"]), tuple(choice.sliders["up"]))
     fusion = Fusion(
-        f"{choice.dataset.name} · {choice.base.name} with"
-        f" {', '.join(map(fusion_controls.title_of, choice.others))}",
+        f"{choice.dataset.name} · {choice.base.name} with {', '.join(choice.titles.values())}",
         prepared,
         results.name_rows(choice, baseline),
         results.find_noise(choice, baseline) if choice.labelled else None,
