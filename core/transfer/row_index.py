@@ -54,7 +54,8 @@ class RowIndex:
 
         symbols = sorted({*pert, *gene})
         places = pd.Index(symbols, dtype=object)
-        rows = rows_of(places.get_indexer(pert), places.get_indexer(gene))
+        axes = (pd.Index(axis, dtype=object) for axis in (pert, gene))
+        rows = rows_of(*map(places.get_indexer, axes))
         label_array = np.asarray(labels, dtype=object)
         labelled = knowledge_of(label_array, rows)
         is_training = np.broadcast_to(np.asarray(splits, dtype=object) == TRAIN, len(rows))

@@ -45,7 +45,7 @@ class KnnResult:
     n_covered: int
     seconds: float
     saved: dict[str, Any]
-    run_cells: dict[str, Any] | None
+    cuts: dict[str, Any] | None
     permuted: dict[str, Any] | None
     intervals: dict[str, Estimate]
     points: dict[str, float] = inline()
@@ -208,12 +208,12 @@ class NeighboursResult:
 
 def _cuts(mean: MeanOfCuts) -> dict[str, Any]:
     """Return how the single cuts vary."""
-    run_cells: dict[str, Any] = {"n": len(mean.seeds), "k": mean.k, "seeds": list(mean.seeds)}
+    cuts: dict[str, Any] = {"n": len(mean.seeds), "k": mean.k, "seeds": list(mean.seeds)}
     for name, sd in zip(AXES, mean.all_rows.sd.tolist(), strict=True):
-        run_cells[f"{name}_sd"] = sd
+        cuts[f"{name}_sd"] = sd
     for name, column in zip(AXES, mean.all_rows.values.T, strict=False):
-        run_cells |= {name: column, f"{name}_low": column.min(), f"{name}_high": column.max()}
-    return run_cells
+        cuts |= {name: column, f"{name}_low": column.min(), f"{name}_high": column.max()}
+    return cuts
 
 
 def _permuted(numbers: KnnNumbers) -> dict[str, Any] | None:
@@ -286,7 +286,7 @@ def numbers_of(
     evaluation = found.evaluation()
     if protocol.kind != "folds":
         return KnnNumbers(protocol, evaluation)
-    run_cells = score_cuts(
+    cuts = score_cuts(
         found.labels, found.inputs.queries, predict_cuts(found.inputs, protocol.k), protocol.k
     )
     null = (
@@ -294,4 +294,4 @@ def numbers_of(
         if permutations
         else None
     )
-    return KnnNumbers(protocol, evaluation, run_cells, null)
+    return KnnNumbers(protocol, evaluation, cuts, null)
