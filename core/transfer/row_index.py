@@ -53,8 +53,8 @@ class RowIndex:
         import pandas as pd
 
         symbols = sorted({*pert, *gene})
-        places = pd.Index(symbols, dtype=object)
-        axes = (pd.Index(axis, dtype=object) for axis in (pert, gene))
+        places = pd.Index(np.asarray(symbols, dtype=object))
+        axes = (pd.Index(np.asarray(axis, dtype=object)) for axis in (pert, gene))
         rows = rows_of(*map(places.get_indexer, axes))
         label_array = np.asarray(labels, dtype=object)
         labelled = knowledge_of(label_array, rows)
