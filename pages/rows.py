@@ -4,7 +4,8 @@ import streamlit as st
 
 from core.features.reading.rows import audit_tab, row
 from core.ui import filters, run_browser, shell, widgets
-from core.ui.loaders.records import debate_audit, read_ahead, row_details
+from core.ui.loaders.records import read_ahead, row_details
+from core.ui.loaders.scores import debate_audit
 
 context = shell.open_page(__file__)
 with st.container(key="title-line"):

@@ -5,7 +5,7 @@ import streamlit as st
 from core.features.scores.loaders import score_result
 from core.features.scores.page import panels
 from core.ui import links, results, run_browser, shell, widgets
-from core.ui.loaders.records import scored_rows
+from core.ui.loaders.scores import scored_rows
 
 context = shell.open_page(__file__)
 

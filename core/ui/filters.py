@@ -28,13 +28,8 @@ from core.store.predictions import (
 from core.store.runs import Run
 from core.ui import links
 from core.ui.linked import bind
-from core.ui.loaders.records import (
-    calls_tools,
-    filter_choices,
-    ids_unlike,
-    matching_ids,
-    says_all_or_nothing,
-)
+from core.ui.loaders.records import calls_tools, filter_choices, matching_ids, says_all_or_nothing
+from core.ui.loaders.scores import ids_unlike
 from core.ui.row_list import ListedRows, Quantity
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty

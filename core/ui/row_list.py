@@ -15,7 +15,8 @@ from core.base.hashes import sha256_of
 from core.plots import drawing
 from core.store.predictions import Order
 from core.ui.loaders.cache import cache_by
-from core.ui.loaders.records import list_rows, ranks_moved
+from core.ui.loaders.records import list_rows
+from core.ui.loaders.scores import ranks_moved
 
 _HERE = Path(__file__)
 _HTML = """<div class="row-list"><div class="head"><span class="count"></span>

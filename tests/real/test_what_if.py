@@ -19,7 +19,8 @@ from core.transfer.fusion import LiveFusion
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.ui.loaders.cache import refresh
-from core.ui.loaders.records import all_runs, run_score
+from core.ui.loaders.records import all_runs
+from core.ui.loaders.scores import run_score
 from tests.commands import core_json
 from tests.ui.conftest import forget
 

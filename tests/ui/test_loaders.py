@@ -13,7 +13,8 @@ from core.runs.workspace import Workspace
 from core.store import predictions, runs
 from core.ui.loaders import cache, records
 from core.ui.loaders.cache import refresh
-from core.ui.loaders.records import all_runs, read_ahead, row_details, run_rows
+from core.ui.loaders.records import all_runs, read_ahead, row_details
+from core.ui.loaders.scores import run_rows
 from tests.ui.conftest import forget
 
 

@@ -14,6 +14,7 @@ from core.base.types import Flag
 from core.cli.base import (
     Out,
     Replace,
+    RunName,
     say_if_named_otherwise,
     show_file,
     show_result,

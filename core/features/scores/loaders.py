@@ -12,7 +12,8 @@ from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.score_result import ScoreResult
 from core.scoring.score_result import score_result as score_result_of
 from core.ui.loaders.cache import cache_by, reading
-from core.ui.loaders.records import count_score, dataset_rows, run_score, scored_rows
+from core.ui.loaders.records import dataset_rows
+from core.ui.loaders.scores import count_score, run_score, scored_rows
 from core.ui.server_workspace import read_workspace
 
 

@@ -21,7 +21,7 @@ from core.store.runs import Run
 from core.ui import links, results, run_browser
 from core.ui.linked import bind
 from core.ui.loaders.cache import run_version
-from core.ui.loaders.records import run_rows
+from core.ui.loaders.scores import run_rows
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext, explain_errors
 from core.ui.sign_in import may_upload

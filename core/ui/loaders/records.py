@@ -1,5 +1,4 @@
-"""Datasets, runs, imports, changes and presets, as the store lists them; rows of a run, its
-score.
+"""Datasets, runs, imports, changes and presets, as the store lists them; rows of a run.
 
 Background jobs in the state that their folders show now.
 
@@ -8,7 +7,7 @@ Texts of all runs of a dataset that contain a phrase.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -21,12 +20,6 @@ from core.base.types import TRAIN, Call, Label, MarkedPassage, Pair
 from core.features import hooks
 from core.runs.jobs import control, overview
 from core.runs.jobs.control import Job, kinds
-from core.scoring import run_scores
-from core.scoring.debate_audit import DebateAudit
-from core.scoring.kept_scores import KeptScore, compute_score, find_kept
-from core.scoring.run_scores import RunRows, RunScore
-from core.scoring.standing import Standing
-from core.stats.row_changes import rank_movement
 from core.store import (
     calls,
     changes,
@@ -41,13 +34,10 @@ from core.store import (
     text_search,
     traces,
 )
-from core.store.predictions import RowFilter
 from core.store.runs import Run, finished_readings
 from core.store.text_search import Found, TextQuery
-from core.transfer.row_index import RowIndex
 from core.ui import server_workspace
 from core.ui.loaders.cache import cache_by, from_store, reading, run_version
-from core.ui.loaders.components import row_index
 from core.ui.server_workspace import read_workspace
 
 all_datasets = cache_by("datasets")(from_store(datasets.list_all))
@@ -211,89 +201,3 @@ def symbol_facts(dataset: str) -> dict[str, dict[str, Any]]:
         str(each["symbol"]): {str(key): value for key, value in each.items()}
         for each in frame.to_dict("records")
     }
-
-
-@cache_by("run:{0}", "datasets", entries=12, shared=True)
-def run_rows(run: str) -> pd.DataFrame:
-    """Return a run's rows in file order, with the count-only controls of each (see
-    `run_scores.add_count_controls`)."""
-    with reading() as db:
-        found = runs.find(db, run)
-        rows, dataset = (
-            predictions.frame(db, run),
-            pairs.frame(db, found.dataset, asked=found.is_asked),
-        )
-    return run_scores.add_count_controls(rows, dataset)
-
-
-@cache_by("run:{0}", "datasets", entries=12, shared=True)
-def scored_rows(run: str) -> RunRows:
-    """Return a run's rows in the form used for scoring."""
-    known = {each.id: each for each in all_runs()}
-    dataset = known[run].dataset
-    found = next(each for each in all_datasets() if each.id == dataset)
-    index = row_index(dataset)
-    if known[run].is_asked:  # it predicts a row that somebody typed
-        with reading() as db:
-            index = RowIndex.of_frame(pairs.frame(db, dataset, asked=True))
-    return run_scores.scored_rows(known[run], known.get, run_rows(run), index, found)
-
-
-@cache_by("runs", "datasets", entries=4, shared=True)
-def _kept_scores(dataset: str) -> dict[str, KeptScore]:
-    """Return what the store keeps of the scores of a dataset's (id) runs, by run."""
-    with reading() as db:
-        return find_kept(db, dataset)
-
-
-@cache_by("run:{0}", "datasets", entries=200, shared=True)
-def _score_of(run: str) -> KeptScore:
-    [dataset] = [each.dataset for each in all_runs() if each.id == run]
-    if kept := _kept_scores(dataset).get(run):
-        return kept
-    return compute_score(read_workspace().store, run)  # of a run that works, say
-
-
-def standing(run: str) -> Standing:
-    """Return the standing of a run, without permutations, so that a list of runs shows at once."""
-    return _score_of(run).standing
-
-
-def run_score(run: str) -> RunScore:
-    """Return a run's score."""
-    return standing(run).score
-
-
-def count_score(run: str) -> RunScore:
-    """Return the score of row counts alone on a run's rows, scored as the run is."""
-    return standing(run).counts
-
-
-def flag_counts(run: str) -> Mapping[str, int]:
-    """Return how many of a run's rows have each flag."""
-    return _score_of(run).flags
-
-
-def debate_audit(run: str) -> DebateAudit:
-    """Return a run's audit."""
-    return _score_of(run).debate
-
-
-@cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
-def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
-    """Return the pair ids that match a filter, first those whose rank of P(DE) differs most in
-    another run."""
-    ids = matching_ids(run, wanted, "file order")
-    moved = ranks_moved(run, other).reindex(ids)
-    return moved.sort_values(ascending=False, na_position="last", kind="stable").index.tolist()
-
-
-@cache_by("run:{0}", "run:{1}", entries=4, shared=True)
-def ranks_moved(run: str, other: str) -> pd.Series:
-    """Return pair id → the difference in ranks of P(DE) between two runs, for their shared rows."""
-    both = run_rows(run)[["pair_id", "p_de"]].merge(
-        run_rows(other)[["pair_id", "p_de"]], on="pair_id"
-    )
-    # equal moves must not differ by their rounding
-    moved = np.abs(rank_movement(both["p_de_x"], both["p_de_y"])).round(12)
-    return pd.Series(moved, both["pair_id"])

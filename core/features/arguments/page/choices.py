@@ -20,7 +20,8 @@ from core.runs.workspace import Workspace
 from core.store.runs import Run
 from core.ui.linked import choose_one
 from core.ui.loaders.cache import cache_by, from_store, reading
-from core.ui.loaders.records import all_runs, scored_rows, text_counts
+from core.ui.loaders.records import all_runs, text_counts
+from core.ui.loaders.scores import scored_rows
 from core.ui.server_workspace import read_workspace
 
 if TYPE_CHECKING:

@@ -36,14 +36,8 @@ from core.transfer.row_index import RowIndex
 from core.ui.linked import choose_one, choose_several, keep_one, keep_shares
 from core.ui.loaders.cache import cache_by, versions_of
 from core.ui.loaders.components import row_index
-from core.ui.loaders.records import (
-    all_presets,
-    all_runs,
-    count_labelled,
-    run_rows,
-    scored_rows,
-    shared_row_counts,
-)
+from core.ui.loaders.records import all_presets, all_runs, count_labelled, shared_row_counts
+from core.ui.loaders.scores import run_rows, scored_rows
 from core.ui.option_controls import choose_title, names_of_rest, show_settings
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext

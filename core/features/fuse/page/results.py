@@ -43,7 +43,7 @@ from core.transfer.run_cells import describe_scoring, folds_among
 from core.ui import links, results, shell
 from core.ui.background import Result, background
 from core.ui.linked import bind
-from core.ui.loaders.records import run_rows, scored_rows
+from core.ui.loaders.scores import run_rows, scored_rows
 from core.ui.results import show_result
 from core.ui.widgets import as_text, flush, label_text, show_captioned, show_figure
 

@@ -21,7 +21,8 @@ from core.ui import links, sidebar
 from core.ui.linked import bind
 from core.ui.links import confirm
 from core.ui.loaders.cache import refresh
-from core.ui.loaders.records import all_datasets, count_labelled, predicting_runs, standing
+from core.ui.loaders.records import all_datasets, count_labelled, predicting_runs
+from core.ui.loaders.scores import standing
 from core.ui.shell import explain_errors
 from core.ui.widgets import as_text
 

@@ -23,7 +23,7 @@ from core.ui import server_workspace, shell
 from core.ui.background import Progress, Result, background
 from core.ui.loaders.cache import cache_by, from_store, reading
 from core.ui.loaders.components import row_index, space_vectors
-from core.ui.loaders.records import run_rows
+from core.ui.loaders.scores import run_rows
 from core.ui.server_workspace import read_workspace
 from core.ui.widgets import as_text
 

@@ -21,7 +21,8 @@ from core.store.runs import Run
 from core.ui import links, shell
 from core.ui.background import Progress, Result, background
 from core.ui.loaders.cache import cache_by, reading, versions_of
-from core.ui.loaders.records import all_runs, flag_counts, other_jobs, rejected_rows
+from core.ui.loaders.records import all_runs, other_jobs, rejected_rows
+from core.ui.loaders.scores import flag_counts
 from core.ui.server_workspace import read_workspace
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text

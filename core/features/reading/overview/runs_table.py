@@ -23,8 +23,9 @@ from core.scoring.standing import PublicNoise, Standing
 from core.store.runs import Run
 from core.transfer.run_cells import ALL_ROWS
 from core.ui import links, results
-from core.ui.loaders.records import flag_counts, tokens_by_run
-from core.ui.loaders.records import standing as load_standing
+from core.ui.loaders.records import tokens_by_run
+from core.ui.loaders.scores import flag_counts
+from core.ui.loaders.scores import standing as load_standing
 from core.ui.shell import PageContext, explain_errors
 from core.ui.sidebar import method_text
 from core.ui.widgets import show_empty

@@ -19,14 +19,8 @@ from core.scoring.standing import PublicNoise, Standing, headline, public_noise
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.ui import links, results
 from core.ui.loaders.cache import refresh
-from core.ui.loaders.records import (
-    count_labelled,
-    dataset_counts,
-    debate_audit,
-    default_dataset,
-    predicting_runs,
-    standing,
-)
+from core.ui.loaders.records import count_labelled, dataset_counts, default_dataset, predicting_runs
+from core.ui.loaders.scores import debate_audit, standing
 from core.ui.shell import PageContext
 from core.ui.widgets import as_text, flush, show_captioned, show_empty
 

@@ -22,7 +22,7 @@ from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.ui import links
 from core.ui.linked import bind, choose_one
-from core.ui.loaders.records import count_score
+from core.ui.loaders.scores import count_score
 from core.ui.results import show_table
 from core.ui.widgets import as_text, show_captioned
 
