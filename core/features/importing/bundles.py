@@ -136,7 +136,14 @@ class BundledRun:
     finished_at: Time | None
 
     def record(self) -> dict[str, Any]:
-        """Return the fields of `RunRecord`."""
+        """Return the fields of `RunRecord`. A kNN of version 0.2 wrote 0 for the settings that it
+        lacks, which are None here."""
+        options = self.spec.get("options")
+        if self.method == "knn" and isinstance(options, Mapping):
+            lacks = {name: None for name in ("k", "de_power") if options.get(name) == 0}
+            spec = {**self.spec, "options": {**options, **lacks}}
+        else:
+            spec = dict(self.spec)
         times = {
             name: text and datetime.fromisoformat(text)
             for name in _TIMES
@@ -144,7 +151,7 @@ class BundledRun:
         }
         times |= {name: times[name] and local_of(times[name]) for name in _TIMES_OF_WORKERS}
         parents = tuple(parent.id for parent in self.parents)
-        return to_json(self) | {"spec": dict(self.spec), "parents": parents, **times}
+        return to_json(self) | {"spec": spec, "parents": parents, **times}
 
 
 def bundled_run(run: RunRecord, names: Mapping[str, str], clean: Remover) -> BundledRun:
@@ -307,11 +314,6 @@ def _read_manifest(data: bytes, where: str) -> _Manifest:
         raise InputError(
             f"{where}: format {version}, this version reads {VERSION}; update PerturbDesk to"
             " import it"
-        )
-    if str(values.get("written_by")).startswith("0.2."):
-        raise InputError(
-            f"{where}: written by version 0.2, whose bundles are no longer read; `export RUN"
-            " --format eval` there writes a log that this version imports"
         )
     manifest = _fit(_Manifest, values, where)
     if {*manifest.parts} != {*SCHEMAS}:

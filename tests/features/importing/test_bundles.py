@@ -219,7 +219,6 @@ def set_to(*keys: Any, value: Any) -> Callable[[Any], None]:
     ("keys", "value", "words"),
     [
         (["perturbdesk_bundle"], 2, "format 2, this version reads 1; update"),
-        (["written_by"], "0.2.0", "version 0.2, whose bundles are no longer read; `export RUN"),
         (["perturbdesk_bundle"], True, "expected a JSON object with perturbdesk_bundle"),
         (["more"], 1, "more is not known"),
         (["run"], [], "run is"),
