@@ -5,7 +5,7 @@ import streamlit as st
 from core.features.scores import figures
 from core.features.scores.page import compare as panels
 from core.ui import links, run_browser, shell, widgets
-from core.ui.results import show_marks
+from core.ui.results import show_marks, show_protocols
 
 context = shell.open_page(__file__)
 st.markdown("## Compare")
@@ -30,6 +30,8 @@ if not result.covered.n_labelled:
     run_browser.offer_labelled_run(context, links.COMPARE)
 if len(others) > 1:
     panels.show_several(results)
+for each in (run, baseline):
+    show_protocols(each.id)
 if result.judged is not None:
     widgets.show_captioned(figures.changes_of_pair(result), "changes")
     panels.show_gains_and_losses(result)

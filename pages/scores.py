@@ -42,6 +42,7 @@ def show_baselines() -> None:
 
 
 results.show_run_score(result)
+results.show_protocols(run.id)
 widgets.show_tabs(
     "part",
     {

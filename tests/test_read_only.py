@@ -152,7 +152,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "keep_results",
     ),
     "features.sharing.site.actions": ("build_site write_site zip_site", ""),
-    "features.neighbours.spaces": ("delete embed", "build coverage_of load specify"),
+    "features.neighbours.spaces": ("delete embed", "build coverage_of load match_dataset specify"),
     "features.submissions.actions": ("package", "check_file check_run expected_ids"),
     "features.targets.actions": (
         "create delete evaluate_saved resume start_apart train work_on",

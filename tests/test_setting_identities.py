@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from core.base.config import Settings
@@ -67,6 +68,7 @@ from tests.cases import as_csv
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
 from tests.features.cells.cases import write_screen
+from tests.features.neighbours.test_build import embeddings, serving
 from tests.features.targets import cases as ranking_cases
 from tests.moving_evidence import TOOLS
 from tests.ui.test_settings import JSON_TEXTS, RECORDS, another
@@ -78,11 +80,13 @@ BASE, OTHER, OF_CELLS = "bmdm", "other", "cells"  # datasets
 
 @dataclass(frozen=True)
 class World:
-    """A workspace with two datasets, runs, spaces and packs. files: by name, of what a setting names; servers: two of a model."""
+    """A workspace with two datasets, runs, spaces and packs. files: by name, of what a setting names; servers: two of a model,
+    embedders: two that embed by one model's name."""
 
     workspace: Workspace
     files: Path
     servers: tuple[str, str]
+    embedders: tuple[str, str]
     row: str
     known: dict[str, Any] = field(default_factory=dict)
 
@@ -277,7 +281,11 @@ MADE: Mapping[type, Made] = {
     ),
     TextSettings: Made(
         _identify_space,
-        changes=_pack("descriptions"),
+        changes=lambda world: {
+            **_pack("descriptions")(world),
+            "endpoint": Change(world.embedders[1], {"endpoint": world.embedders[0], "model": "m"}),
+            "model": Change("m2", {"endpoint": world.embedders[0], "model": "m"}),
+        },
     ),
     NetworkSettings: Made(_identify_space, changes=_pack("network")),
     ResponseSettings: Made(_identify_space, changes=_pack("lps_response")),
@@ -330,6 +338,12 @@ SAME_AS: Mapping[type, type] = {
 }
 
 
+def _embed_by_model(body: dict[str, Any]) -> tuple[int, Any]:
+    """Vectors that follow from the text and the name of the model."""
+    seeds = [[len(body["model"]), *text.encode()] for text in body["input"]]
+    return 200, embeddings([np.random.default_rng(seed).normal(size=4).tolist() for seed in seeds])
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     workspace = open_workspace(
@@ -338,9 +352,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     files = tmp_path_factory.mktemp("files")
     with ExitStack() as stack:
         servers = tuple(stack.enter_context(scripted_server.serving(Script())) for _ in range(2))
+        embedders = tuple(stack.enter_context(serving(_embed_by_model))[0] for _ in range(2))
         stack.enter_context(ranking_cases.registered())
         row = _furnish(workspace, files, servers[0])
-        yield World(workspace, files, servers, row)  # type: ignore[arg-type]
+        yield World(workspace, files, servers, embedders, row)  # type: ignore[arg-type]
 
 
 def _furnish(workspace: Workspace, files: Path, server: str) -> str:

@@ -218,6 +218,13 @@ class OpenSpace(Protocol):
     ) -> Any: ...
 
 
+class ProtocolSentences(Protocol):
+    """Return what to know of the scores of a run (its id) and of those that it was made from: the
+    kind of protocol, and a sentence."""
+
+    def __call__(self, run: str) -> Sequence[tuple[str, str]]: ...
+
+
 class RowSources(Protocol):
     """Show where a row of a kNN's run comes from. row: its numbers (`predictions.frame`)."""
 
@@ -276,6 +283,7 @@ CALLED: Mapping[str, type] = MappingProxyType(
         "run_files": RunFiles,
         "concerns": Concerns,
         "looks": Look,
+        "protocol_sentences": ProtocolSentences,
         "row_sources": RowSources,
         "spaces": OpenSpace,
         "control_expression": ControlExpression,
@@ -328,6 +336,7 @@ class Feature:
     run_files: tuple[Reference, ...] = ()
     concerns: tuple[Reference, ...] = ()
     looks: tuple[Reference, ...] = ()
+    protocol_sentences: tuple[Reference, ...] = ()
     row_sources: tuple[Reference, ...] = ()
     spaces: tuple[Reference, ...] = ()
     control_expression: tuple[Reference, ...] = ()

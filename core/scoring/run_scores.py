@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.base.result import UNMARKED, LabelMarks, inline
 from core.base.texts import number_text
 from core.base.types import STAND_INS, Flag, HeadlineKind
-from core.scoring.sentences import BIASED, describe_scored, interval_text
+from core.scoring.sentences import describe_scored, interval_text
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score
 from core.stats.count_controls import count_only, rarer_gene
@@ -215,8 +215,7 @@ class RunScore:
             )
         elif "cut" not in self.whole.scored:
             of_cuts = ""
-        biased = f" {BIASED}" if self.whole.scored == "leave-one-out" else ""
-        scored = f"Scored {describe_scored(self.whole.scored)}{of_cuts}.{biased}"
+        scored = f"Scored {describe_scored(self.whole.scored)}{of_cuts}."
         if self.covered is None:
             return (scored,)
         values = ", ".join(

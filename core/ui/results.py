@@ -13,11 +13,12 @@ from pandas.io.formats.style import Styler
 
 from core.base.result import LabelMarks, Result
 from core.base.texts import number_text, rows_behind
+from core.features import hooks
 from core.plots.printed import captioned
 from core.scoring import sentences
 from core.scoring.run_scores import RunScore
 from core.scoring.score_result import ScoreResult
-from core.scoring.sentences import TWO_WAY, axes_text, interval_text, limits_text
+from core.scoring.sentences import BIASED, TWO_WAY, axes_text, interval_text, limits_text
 from core.stats.intervals import Interval
 from core.ui import widgets
 from core.ui.widgets import Number, as_text, show_captioned, show_numbers
@@ -161,3 +162,12 @@ def show_no_labels(n: int) -> None:
         f"**No labels here.** None of these {n:,} rows is labelled, so there is no score, no hit"
         " and no miss."
     )
+
+
+def show_protocols(run: str) -> None:
+    """Show the score of each kNN in a run; under leave-one-out, beside the score without gene
+    information."""
+    for describe in hooks("protocol_sentences"):
+        for kind, sentence in describe(run):
+            biased = f" {BIASED}" if kind == "loo" else ""
+            st.caption(as_text(f"{sentence}.{biased}"), help=sentences.explain(sentence))

@@ -19,13 +19,15 @@ from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest, plan_again
 from core.features.experiments import engine
 from core.features.experiments.kinds.shown import ToolsSettings
+from core.features.importing.actions import import_upload
+from core.features.neighbours import spaces
 from core.runs import launch, model_servers, run_control
 from core.runs.jobs.folder import log_tail
 from core.runs.request import RunRequest
 from core.runs.spec import ExecutionSettings
 from core.runs.workspace import Workspace, open_workspace
 from core.store import runs
-from tests import commands
+from tests import commands, worlds
 from tests.asked_again import make_all
 from tests.fakes.http_server import ReceivedRequest, Response, serve_in_thread
 from tests.fakes.scripted import Script, ScriptedModel
@@ -71,6 +73,14 @@ def with_key(workspace: Workspace, **more: object) -> Workspace:
     )  # type: ignore[arg-type]
 
 
+def _embed(workspace: Workspace, url: str) -> object:
+    kept = open_workspace(replace(workspace.settings, base_url=""))
+    assert (
+        import_upload(kept, worlds.pack("descriptions"), "descriptions.json").kind == "descriptions"
+    )
+    return spaces.embed(workspace, "endpoint", "e", {"base_url": url, "model": "m"})
+
+
 # How a person may name a server, each as a page and a command do.
 PATHS: dict[str, Callable[[Workspace, str], object]] = {
     "endpoint check": lambda w, url: asyncio.run(launch.health(w, url)),
@@ -95,6 +105,7 @@ PATHS: dict[str, Callable[[Workspace, str], object]] = {
     "reading": lambda w, url: readings.plan_reading(
         w, RUBRIC, "debate", ReadingSettings(endpoint=url)
     ),
+    "embed": lambda w, url: _embed(w, url),
 }
 
 
@@ -117,8 +128,8 @@ def test_a_stranger_gets_no_key_on_a_machine_of_ones_own(
 ) -> None:
     try:
         PATHS[path](with_key(small_workspace), stranger.url)
-    except DeskError:  # nobody answers at the other address
-        assert path == "endpoint check of several"
+    except DeskError:  # a scripted server gives no embeddings
+        assert path in ("embed", "endpoint check of several")
     assert stranger.keys
     assert set(stranger.keys) == {None}
 

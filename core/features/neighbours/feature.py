@@ -34,6 +34,7 @@ FEATURE = Feature(
             "Predict",
         ),
     },
+    protocol_sentences=("core.features.neighbours.page.loaders:protocol_sentences",),
     row_sources=("core.features.neighbours.page.neighbour_controls:show_sources",),
     spaces=("core.features.neighbours.spaces:load",),
     needs=("importing",),

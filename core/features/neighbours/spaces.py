@@ -21,18 +21,20 @@ from core.base.log import LOGGER
 from core.base.system_errors import explain
 from core.base.types import TRAIN, Label
 from core.embeddings.space import Space
-from core.embeddings.symbol_matching import Coverage, coverage
+from core.embeddings.symbol_matching import Coverage, SymbolMatches, coverage, match_symbols
 from core.features.importing.spaces import space_files
 from core.features.importing.spaces.load import load_safetensors
 from core.features.importing.spaces.space_files import Spec
 from core.features.neighbours.build import (
     MINILM,
     build_coresponse,
+    build_endpoint,
     build_network,
     build_response,
     build_sentences,
     build_text,
 )
+from core.llm.endpoint import Endpoint
 from core.runs import packs
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, datasets, pairs, spaces
@@ -59,7 +61,7 @@ Seed = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class TextSettings:
-    """A space of gene descriptions: TF-IDF and SVD, or an encoder."""
+    """A space of gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."""
 
     pack: Pack = None
     columns: Annotated[Count, COLUMNS, setting("", key="columns_text")] = 200
@@ -71,6 +73,17 @@ class TextSettings:
             where="command",
         ),
     ] = None
+    # Two servers may have different models under one name, and a space is kept: its address is a
+    # part of the identity.
+    endpoint: Annotated[
+        str | None,
+        setting(
+            "A server's address ending in /v1; its --model makes the embeddings.",
+            names="server",
+            where="command",
+        ),
+    ] = None
+    model: Annotated[str | None, setting("The server's model.", where="command")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +140,9 @@ def build(workspace: Workspace, kind: str, spec: Spec, name: str) -> Space:
         return build_response(responses, name)
     if kind == "sentences":
         return build_sentences(pack.entries, name, spec["model"])
+    if kind == "endpoint":
+        server = Endpoint(spec["base_url"], workspace.settings.server_access, retries=2)
+        return build_endpoint(pack.entries, name, server, spec["model"])
     return build_text(pack.entries, name, spec["columns"], spec["seed"])
 
 
@@ -164,6 +180,7 @@ def coresponse_of(labelled: Labelled, name: str, spec: Spec) -> Space:
 PACK_OF = {
     "text": "descriptions",
     "sentences": "descriptions",
+    "endpoint": "descriptions",
     "network": "network",
     "response": "lps_response",
 }
@@ -182,7 +199,7 @@ def embed(
     """Build a space of a kind of PACK_OF, or of labels, and record it; return the existing one if
     its specification is the same.
 
-    options: columns, seed, model, dataset (a name) or of, as the kind needs them. pack:
+    options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack:
     the knowledge pack to build from, None for the latest of its kind, about genes of the default
     dataset's organism if there is one. say: called with the next step. Raise StateError if the name
     is another space's, unless `replace`.
@@ -219,14 +236,29 @@ def embed(
 
 
 def source_of(settings: Built) -> tuple[str, dict[str, Any]]:
-    """Return the kind of a space and the options of `embed` from chosen settings."""
+    """Return the kind of a space and the options of `embed` from chosen settings.
+
+    Raise InputError for a server without a model.
+    """
     values = {name: value for name, value in values_of(settings).items() if name != "pack"}
-    encoder = values.pop("encoder", None)
-    if encoder is not None:
-        return "sentences", {"model": MINILM if encoder.lower() == "minilm" else encoder}
-    return next(
-        kind for kind, record in SPACE_SETTINGS.items() if isinstance(settings, record)
-    ), values
+    if not isinstance(settings, TextSettings):
+        return (
+            next(kind for kind, record in SPACE_SETTINGS.items() if isinstance(settings, record)),
+            values,
+        )
+    if settings.endpoint is not None:
+        if settings.model is None:
+            raise InputError(f"embed text --endpoint {settings.endpoint}: expected --model too")
+        return "endpoint", {"base_url": settings.endpoint, "model": settings.model}
+    if settings.encoder is not None:
+        return "sentences", {
+            "model": MINILM if settings.encoder.lower() == "minilm" else settings.encoder
+        }
+    return "text", {
+        name: value
+        for name, value in values.items()
+        if name not in ("encoder", "endpoint", "model")
+    }
 
 
 def specify(
@@ -299,6 +331,19 @@ def coverage_of(
         load(workspace, record),
         rows["pert"].tolist(),
         rows["gene"].tolist(),
+        packs.read_orthologs(workspace, found.organism),
+    )
+
+
+def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
+    """Return how a space's symbols were found for the perturbations and genes of a dataset (a name
+    or id)."""
+    with workspace.store.read() as db:
+        found = datasets.find(db, dataset)
+        rows = pairs.frame(db, found.id)
+    return match_symbols(
+        load(workspace, record),
+        sorted({*rows["pert"], *rows["gene"]}),
         packs.read_orthologs(workspace, found.organism),
     )
 

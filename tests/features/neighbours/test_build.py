@@ -2,20 +2,29 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from core.base.errors import InputError, MissingPackage, NotFound
+from core.base.errors import InputError, MissingPackage, NotFound, Unreachable
+from core.base.net.server_access import ServerAccess
 from core.base.types import Label
+from core.embeddings.space import Space
 from core.features.neighbours.build import (
     build_coresponse,
+    build_endpoint,
     build_network,
     build_response,
     build_sentences,
     build_text,
 )
+from core.llm.endpoint import Endpoint
+from tests.llm import canned
+from tests.llm.canned import Asked, Canned
 
 TEXTS = {
     "A": "kinase signalling in the membrane",
@@ -161,12 +170,139 @@ def test_coresponse_says_what_it_was_built_from() -> None:
         build_coresponse(["p"], ["A"], [None], "co", built_from_labels="demo")
 
 
+Answer = Callable[[dict[str, Any]], tuple[int, Any]]
 DESCRIBED = {"A": "one", "B": " ", "C": "three", "D": "fourth text"}
+
+
+def serving(answer: Answer) -> AbstractContextManager[tuple[str, list[Asked]]]:
+    """A loopback server under /v1 that answers so, and the requests that it gets."""
+
+    def respond(asked: Asked) -> Canned:
+        status, found = answer(asked.body)
+        return Canned(found, status)
+
+    return canned.serving(respond)
+
+
+def embeddings(vectors: list[list[float]], order: list[int] | None = None) -> dict[str, Any]:
+    indices = order if order is not None else list(range(len(vectors)))
+    data = [
+        {"object": "embedding", "index": i, "embedding": vectors[k]} for k, i in enumerate(indices)
+    ]
+    return {
+        "object": "list",
+        "data": data,
+        "model": "m",
+        "usage": {"prompt_tokens": 1, "total_tokens": 1},
+    }
+
+
+def by_length(body: dict[str, Any]) -> tuple[int, Any]:
+    """(number of characters, 1) for each text, given back last first."""
+    vectors = [[float(len(text)), 1.0] for text in body["input"]]
+    return 200, embeddings(vectors[::-1], list(range(len(vectors)))[::-1])
+
+
+def built(
+    url: str, *access: ServerAccess, retries: int = 0, texts: dict[str, str] = DESCRIBED
+) -> Space:
+    server = Endpoint(url, *access, retries=retries, timeout_s=60.0, backoff_s=0.01)
+    return build_endpoint(texts, "e", server, "bge-m3")
+
+
+def test_endpoint_gives_each_text_its_vector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.features.neighbours.build.CHARACTERS", 6)
+    monkeypatch.setattr("core.features.neighbours.build.BATCH", 2)
+    with serving(by_length) as (url, asked):
+        space = built(url, ServerAccess.of(url, "sesame"))
+    assert space.symbols == ("A", "C", "D")
+    assert space.vectors.tolist() == [[3, 1], [5, 1], [6, 1]]
+    assert [request.body["input"] for request in asked] == [["one", "three"], ["fourth"]]
+    assert {(request.path, request.body["model"], request.key) for request in asked} == {
+        ("/v1/embeddings", "bge-m3", "Bearer sesame")
+    }
+    assert space.notes == (
+        "first 1,500 characters of each description",
+        "1 descriptions without text left out",
+    )
+    assert space.source == "bge-m3 at 127.0.0.1 of 3 descriptions"
+    assert "sesame" not in repr(space)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda _: (200, embeddings([[1.0]])), "1 vectors for 3 texts"),
+        (
+            lambda _: (200, embeddings([[1.0], [2.0], [3.0]], [0, 0, 1])),
+            "3 vectors for 3 texts, of lengths",
+        ),
+        (
+            lambda _: (200, embeddings([[1.0], [2.0, 3.0], [4.0]])),
+            r"of lengths \[1, 2\]; expected one for each",
+        ),
+        (lambda _: (200, embeddings([[], [], []])), "shape"),
+        (lambda _: (200, embeddings([])), "not a list of vectors|0 vectors for 3 texts"),
+        (lambda _: (200, {}), "not a list of vectors"),
+        (lambda _: (200, '"fine"'), "not a list of vectors"),
+        (
+            lambda _: (200, {"data": [{"index": None, "embedding": [1.0]}] * 3}),
+            "3 vectors for 3 texts",
+        ),
+        (lambda _: (200, {"data": ["x", "y", "z"]}), "not a list of vectors"),
+        (lambda _: (200, embeddings([["a"], ["b"], ["c"]])), "not a list of vectors"),  # type: ignore[list-item]
+        (lambda _: (200, embeddings([[10**400], [2.0], [3.0]])), "not a list of vectors"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_an_input_error(answer: Answer, message: str) -> None:
+    with serving(answer) as (url, _), pytest.raises(InputError, match=message):
+        built(url)
+
+
+def test_batches_of_different_lengths_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.features.neighbours.build.BATCH", 2)
+
+    def by_batch(body: dict[str, Any]) -> tuple[int, Any]:
+        return 200, embeddings([[1.0] * len(body["input"])] * len(body["input"]))
+
+    with (
+        serving(by_batch) as (url, _),
+        pytest.raises(InputError, match=r"vectors of lengths \[1, 2\]"),
+    ):
+        built(url)
+
+
+def test_a_server_that_refuses_or_is_not_there_is_unreachable() -> None:
+    refused = pytest.raises(Unreachable, match=r"no such key.*expected embeddings of bge-m3")
+    with serving(lambda _: (401, {"error": {"message": "no such key"}})) as (url, _), refused:
+        built(url)
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
+        built(url)
+
+
+def test_a_server_that_is_busy_is_asked_again() -> None:
+    answers = iter(
+        [
+            (503, {"error": {"message": "loading"}}),
+            by_length({"input": ["one", "three", "fourth text"]}),
+        ]
+    )
+    with serving(lambda _: next(answers)) as (url, asked):
+        space = built(url, retries=1)
+    assert (len(asked), space.symbols) == (2, ("A", "C", "D"))
+
+
+def test_a_key_that_a_server_repeats_is_not_shown() -> None:
+    def refuses(_: dict[str, Any]) -> tuple[int, Any]:
+        return 401, {"error": {"message": "wrong key sesame-1"}}
+
+    with serving(refuses) as (url, _), pytest.raises(Unreachable, match=r"wrong key \[key\]"):
+        built(url, ServerAccess.of(url, "sesame-1"))
 
 
 def test_no_text_at_all() -> None:
     with pytest.raises(InputError, match="all empty"):
-        build_sentences({"A": " "}, "e")
+        built("http://127.0.0.1:9/v1", texts={"A": " "})
 
 
 def test_without_the_package_the_requirements_file_is_named(
@@ -202,3 +338,11 @@ class TestWithSentenceTransformers:
     def test_a_model_that_is_not_here(self) -> None:
         with pytest.raises(NotFound, match="'no/such-model': not on this machine"):
             build_sentences({"A": "x"}, "m", model="no/such-model")
+
+
+def test_an_answer_is_cut_where_no_vectors_are_so_long() -> None:
+    with (
+        serving(lambda _: (200, {"data": "x" * (2 << 20)})) as (url, _),
+        pytest.raises(Unreachable, match="more than 1,048,576"),
+    ):
+        built(url, texts={"A": "text"})

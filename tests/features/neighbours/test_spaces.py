@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from core.features.importing.actions import import_paths, import_space, import_u
 from core.features.importing.import_target import ImportOptions
 from core.features.importing.imported_rows import undo
 from core.features.neighbours import spaces
-from core.runs.workspace import Workspace
+from core.runs.workspace import Workspace, open_workspace
 from core.store import spaces as records
 from core.store.spaces import SpaceRecord
 from tests import cases, worlds
@@ -24,6 +25,7 @@ from tests.embeddings.hostile import refusal_of, touches
 from tests.embeddings.test_checkpoints import geneformer
 from tests.features.importing.spaces.test_load import SYMBOLS, VECTORS, WRITERS
 from tests.features.importing.test_actions import everything
+from tests.features.neighbours.test_build import by_length, serving
 
 # kind → (the pack it needs, options, other options)
 BUILT: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None]] = {
@@ -196,6 +198,28 @@ def test_changed_labels_make_a_coresponse_space_another(furnished: Workspace, ca
     undo(furnished, "test.csv")
     with pytest.raises(StateError, match="deleted labels: dataset 'bmdm'"):
         spaces.load(furnished, all_spaces(furnished)[0])
+
+
+@pytest.mark.soak
+def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Workspace) -> None:
+    with serving(by_length) as (url, asked):
+        workspace = open_workspace(
+            dataclasses.replace(furnished.settings, endpoint=url, api_key="sesame")
+        )
+        options = {"base_url": url, "model": "m"}
+        made = spaces.embed(workspace, "endpoint", "e", options)
+        shutil.rmtree(workspace.settings.cache)
+        assert spaces.embed(workspace, "endpoint", "e", options) == made
+        assert spaces.load(workspace, made).sha256 == made.sha256
+        assert [request.key for request in asked] == ["Bearer sesame"]
+        file = workspace.settings.data / "embeddings" / f"{made.id}.safetensors"
+        file.unlink()
+        with pytest.raises(StateError, match=r"space e: its file .* is missing"):
+            spaces.load(workspace, made)
+        assert spaces.embed(workspace, "endpoint", "e", options) == made  # asked again
+        assert len(asked) == 2
+    assert spaces.load(workspace, made).sha256 == made.sha256
+    assert "sesame" not in repr(everything(workspace))
 
 
 @pytest.mark.soak
@@ -406,6 +430,8 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> No
     assert (found.perts, found.rows_by_pert, found.rows_by_both) == tuple(
         map(pytest.approx, (1 / 3, 2 / 6, 1 / 6))
     )
+    matched = spaces.match_dataset(furnished, all_spaces(furnished)[0], "bmdm")
+    assert (matched.count("ortholog"), matched.count("case"), matched.count("exact")) == (2, 1, 0)
     undo(furnished, "orthologs.json")
     found = spaces.coverage_of(furnished, all_spaces(furnished)[0], "bmdm")
     assert found is not None

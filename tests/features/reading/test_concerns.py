@@ -55,10 +55,11 @@ def test_runs_that_wait_for_nobody_are_no_concern(run: Run) -> None:
     assert found == set(get_args(State)) - quiet
 
 
-def test_flags_and_missing_counts_are_said(run: Run) -> None:
+def test_flags_remarks_and_missing_counts_are_said(run: Run) -> None:
     some = replace(run, tokens_unknown=7)
-    found = concerns_of_run(some, {Flag.UNIFORM: 5}, can_go_on=True)
+    found = concerns_of_run(some, {Flag.UNIFORM: 5}, ["a remark"], can_go_on=True)
     assert [each.text.partition(":")[0] for each in found] == [
         "5 of 300 rows",
+        "a remark",
         "token count missing for 7 of 300 rows",
     ]

@@ -9,25 +9,47 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from core.base.errors import NotFound, StateError
 from core.embeddings.space import project_to_two_axes
-from core.embeddings.symbol_matching import Coverage
+from core.embeddings.symbol_matching import Coverage, Rule
 from core.runs import component_loader
+from core.runs.component_loader import WorkspaceComponents
 from core.scoring import sentences
-from core.store import spaces
+from core.scoring.sentences import scored_text
+from core.store import datasets, runs, spaces
+from core.store.datasets import Dataset
+from core.store.runs import Run
 from core.transfer import run_cells
-from core.transfer.knn_settings import KnnSettings
-from core.transfer.permutation_null import N_PERMUTATIONS, content_key
+from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.permutation_null import N_PERMUTATIONS, KnnNumbers, content_key
 from core.transfer.protocols import KnnInputs
 from core.transfer.run_cells import MeanOfCuts
 from core.ui import server_workspace, shell
 from core.ui.background import Progress, Result, background
 from core.ui.loaders.cache import cache_by, from_store, reading
 from core.ui.loaders.components import row_index, space_vectors
-from core.ui.loaders.scores import run_rows
+from core.ui.loaders.scores import run_rows, run_score
 from core.ui.server_workspace import read_workspace
 from core.ui.widgets import as_text
 
 all_packs = cache_by("spaces")(from_store(spaces.list_packs))
+
+
+@cache_by("spaces", "datasets", entries=50)
+def space_matches(space: str, dataset: str) -> dict[str, int]:
+    """Return how many symbols of a dataset (id) each rule found in a space (id)."""
+    from core.features.neighbours import spaces as space_actions
+
+    with reading() as db:
+        record = spaces.find(db, space)
+    found = space_actions.match_dataset(read_workspace(), record, dataset)
+    rules: tuple[Rule, ...] = ("exact", "case", "ortholog")
+    counts: dict[str, int] = {rule: found.count(rule) for rule in rules}
+    return {
+        **counts,
+        "not found": int((~found.covered).sum()),
+        "in several spellings": len(found.ambiguous),
+    }
 
 
 @cache_by("spaces", "datasets", entries=8, shared=True)
@@ -56,6 +78,49 @@ def cosine_cache(dataset: str) -> dict[tuple[str, bool], NDArray[np.float64]]:
     matrix."""
     del dataset  # part of the key only
     return {}
+
+
+@cache_by("run:{0}", "datasets", "spaces", entries=30)
+def protocol_sentences(run: str) -> list[tuple[str, str]]:
+    """Return (protocol, sentence) for each kNN on labelled rows in a run: its own score, or a
+    caution for reading it.
+
+    A kNN by folds has no sentence about itself, which would repeat its score.
+    """
+    with reading() as db:
+        knn_runs = [
+            (each, datasets.find(db, each.dataset))
+            for each in runs.lineage(db, [runs.find(db, run)])
+            if each.method == "knn"
+        ]
+    found: list[tuple[str, str]] = []
+    for each, dataset in knn_runs:
+        protocol = read_knn_settings(each.spec).protocol.kind
+        if protocol == "folds" and each.id != run:
+            score = run_score(each.id)
+            found.append(
+                (
+                    protocol,
+                    (
+                        f"{each.name} alone, {scored_text(score.whole.scored)}:"
+                        f" {score.sentence.removesuffix('.')}"
+                    ),
+                )
+            )
+        elif protocol == "loo":
+            found.append((protocol, f"{each.name}: {_knn_sentence(dataset, each)}"))
+    return found
+
+
+def _knn_sentence(dataset: Dataset, run: Run) -> str:
+    from core.features.neighbours.result import knn_sentence
+
+    settings = read_knn_settings(run.spec)
+    try:
+        predicted = WorkspaceComponents(read_workspace(), dataset).predict_knn(settings, None)
+    except (NotFound, StateError) as error:  # a space that was deleted
+        return f"cannot be evaluated again: {error}"
+    return knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

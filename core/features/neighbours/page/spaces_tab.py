@@ -10,7 +10,7 @@ import streamlit as st
 from core.features.neighbours import spaces as actions
 from core.features.neighbours.build import MINILM
 from core.features.neighbours.page import neighbour_controls
-from core.features.neighbours.page.loaders import all_packs, space_coverage
+from core.features.neighbours.page.loaders import all_packs, space_coverage, space_matches
 from core.features.neighbours.spaces import SPACE_SETTINGS
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
@@ -70,10 +70,18 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
         ),
         "spaces",
         {
-            name: st.column_config.NumberColumn(
-                format="percent", help="Rows of the dataset with vectors in the space."
-            )
-            for name in ("target gene", "perturbation", "both")
+            **{
+                name: st.column_config.NumberColumn(
+                    format="percent", help="Rows of the dataset with vectors in the space."
+                )
+                for name in ("target gene", "perturbation", "both")
+            },
+            "matched": st.column_config.TextColumn(
+                help=(
+                    "How many symbols were found in the same spelling, in another case, or by their"
+                    " ortholog. Of several spellings, the alphabetically first is used."
+                )
+            ),
         },
     )
     for space in spaces:  # too long for a cell
@@ -83,6 +91,7 @@ def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
 
 def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
     covered = space_coverage(space.id, dataset.id) if dataset else None
+    matched = space_matches(space.id, dataset.id) if dataset else {}
     return {
         "space": space.name,
         "target gene": covered.rows_by_gene if covered else None,
@@ -90,6 +99,7 @@ def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
         "both": covered.rows_by_both if covered else None,
         "genes": space.genes,
         "columns": space.columns,
+        "matched": ", ".join(f"{n:,} {rule}" for rule, n in matched.items() if n),
         "made from": space.source,
         "made from labels of": space.built_from,
         "sha256": space.sha256[:12],

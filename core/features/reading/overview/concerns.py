@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -80,7 +80,9 @@ _SENTENCES = {
 }
 
 
-def concerns_of_run(run: Run, flags: Mapping[str, int], *, can_go_on: bool) -> Iterator[Concern]:
+def concerns_of_run(
+    run: Run, flags: Mapping[str, int], remarks: Iterable[str] = (), *, can_go_on: bool
+) -> Iterator[Concern]:
     """Yield the concerns of a run, the most serious first. flags: numbers of rows by flag.
     can_go_on: whether a worker of this workspace can resume it."""
     finished = run.done + run.failed
@@ -98,6 +100,8 @@ def concerns_of_run(run: Run, flags: Mapping[str, int], *, can_go_on: bool) -> I
         if n := flags.get(flag, 0):
             show = partial(links.to_rows, run, flags=FLAG_NAMES[flag])
             yield Concern(run.name, f"{n:,} of {run.done:,} rows: {sentence}", show)
+    for remark in remarks:
+        yield Concern(run.name, remark)
     if 0 < run.tokens_unknown < run.done:
         counted = f"{run.tokens_unknown:,} of {run.done:,}"
         yield Concern(run.name, f"token count missing for {counted} rows")
@@ -151,7 +155,15 @@ def _collect(context: PageContext) -> list[Concern]:
     waiting, others = list[Concern](), list[Concern]()
     for run in context.runs:
         can_go_on = read_workspace().run_folder(run.id).exists
-        found = concerns_of_run(run, flag_counts(run.id), can_go_on=can_go_on)
+        # The score of each leave-one-out kNN beside that without gene information, which
+        # leave-one-out inflates too.
+        remarks = [
+            sentence
+            for describe in hooks("protocol_sentences")
+            for kind, sentence in describe(run.id)
+            if kind == "loo"
+        ]
+        found = concerns_of_run(run, flag_counts(run.id), remarks, can_go_on=can_go_on)
         (waiting if can_go_on and run.status in _ENDINGS else others).extend(found)
     for job in other_jobs():
         if job.ended_early:
