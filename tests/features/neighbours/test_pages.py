@@ -8,6 +8,7 @@ import pytest
 from core.features.neighbours import spaces
 from core.methods.fusion_settings import FusionSettings
 from core.runs import component_loader
+from core.runs.component_loader import WorkspaceComponents
 from core.runs.workspace import Workspace
 from core.scoring import run_scores
 from core.stats.official_score import point_score
@@ -259,19 +260,32 @@ def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspa
 
 
 @pytest.mark.soak
-def test_leave_one_out_is_said_to_be_biased(visit: Visit, little_copy: Workspace) -> None:
+def test_leave_one_out_never_stands_without_its_null(visit: Visit, little_copy: Workspace) -> None:
     dataset = component_loader.default_dataset(little_copy, None)
     run = save_knn(
         little_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo"
     )
     wanted = FusionSettings(the_run(little_copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
     save_fusion(little_copy, wanted, "fused")
-    for name in ("loo", "fused"):
-        text = text_of(visit(little_copy, "scores", run=name)).replace("\\", "")
-        assert "Leave-one-out is biased" in text, name
+    null = (
+        WorkspaceComponents(little_copy, dataset)
+        .predict_knn(KnnSettings(("simulated",), EvaluationProtocol("loo")), None)
+        .evaluation()
+        .null
+    )
+    told = f"with no gene information: {null.de.value:.3f}"
+    for page, name in (
+        ("scores", "loo"),
+        ("scores", "fused"),
+        ("compare", "fused"),
+        ("overview", "loo"),
+    ):
+        text = text_of(visit(little_copy, page, run=name)).replace("\\", "")
+        assert told in text, (page, name)
     assert "with no gene information" in text_of(
         visit(little_copy, "fuse", run=LABELLED, protocol="leave-one-out")
     )
+    assert not np.isnan(null.dir.value)
 
 
 @pytest.mark.soak
