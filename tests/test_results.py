@@ -19,6 +19,7 @@ import pytest
 from core.base.feature import resolve
 from core.base.result import Result, fields_of, to_json
 from core.cli.base import result_lines
+from core.plots.forest_plot import Forest
 from core.plots.printed import captioned
 from tests.example_results import every_example
 
@@ -124,7 +125,8 @@ def test_every_number_of_the_figure_is_in_a_table_or_a_setting_in_its_json(resul
 def test_its_figure_is_drawn(result: Result) -> None:
     figure = result.figure()
     if figure is not None:
-        assert resolve(figure.draw)(**figure.values).data
+        drawn = resolve(figure.draw)(**figure.values)
+        assert (drawn.chart if isinstance(drawn, Forest) else drawn).data
 
 
 @RESULTS

@@ -59,6 +59,14 @@ class Server:
         query = urlencode(parameters, doseq=True)
         return f"{self.address}/{page}{'?' if query else ''}{query}"
 
+    def wait_until_prepared(self) -> None:
+        """Wait until it has imported all pages. Raises TimeoutError."""
+        deadline = time.monotonic() + WAIT_S
+        while "prepared:" not in self.log.read_text():
+            if time.monotonic() > deadline:
+                raise TimeoutError(self.log.read_text())
+            time.sleep(0.1)
+
     def stop(self) -> int:
         """Interrupt it as Ctrl-C does; its exit status. Raises TimeoutExpired when it does not end."""
         self.process.send_signal(signal.SIGINT)

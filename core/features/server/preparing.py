@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from core.base.config import REPOSITORY
-from core.base.log import record_error
+from core.base.feature import resolve
+from core.base.log import LOGGER, record_error
 from core.features import features, hooks
 from core.ui.background import background
 
@@ -29,7 +30,7 @@ def prepare() -> None:
             importlib.import_module(module)
         for load in hooks("first_page"):
             load()
-        importlib.import_module("plotly.graph_objects")
+        resolve("plotly.graph_objects:Figure")
         background().ask("modules of pages", _import_other_pages)
     except Exception as error:  # noqa: BLE001
         # the thread has no caller to report to; the first visitor sees it on the page
@@ -42,6 +43,7 @@ def _import_other_pages(progress: Callable[[float], object]) -> None:
     for done, module in enumerate(modules):
         importlib.import_module(module)
         progress(done / len(modules))
+    LOGGER.info("prepared: all pages are imported")
 
 
 def modules_of(page: str) -> Iterator[str]:

@@ -26,7 +26,9 @@ BASE = replace(ARM, name="as it is", mean=estimate(0.61), is_base=True)
 
 
 def test_changes_stand_in_blocks_beside_the_base_and_the_smallest_effect() -> None:
-    chart = plots.draw_arms(judge_arms([BASE, CODED, SWAPPED], "mean", 0.02), "score", "mean", 0.02)
+    chart = plots.draw_arms(
+        judge_arms([BASE, CODED, SWAPPED], "mean", 0.02), "score", "mean", 0.02
+    ).chart
     assert [*chart.layout.yaxis.ticktext] == [
         "<i>DE</i>",
         "coded",
@@ -41,7 +43,7 @@ def test_changes_stand_in_blocks_beside_the_base_and_the_smallest_effect() -> No
 
 def test_without_a_base_own_scores_stand_beside_chance() -> None:
     arms = [replace(ARM, name="least", de=estimate(0.55)), replace(ARM, name="none")]
-    chart = plots.draw_arms(arms, "score", "mean", 0.01)
+    chart = plots.draw_arms(arms, "score", "mean", 0.01).chart
     assert [*chart.layout.yaxis.ticktext] == ["<i>DE</i>", "least"]
     assert [each.text for each in chart.layout.annotations] == ["chance 0.5"]
     assert chart.layout.xaxis.title.text == "AUROC"
@@ -49,7 +51,7 @@ def test_without_a_base_own_scores_stand_beside_chance() -> None:
 
 def test_answers_stand_above_those_of_asking_again() -> None:
     moved = replace(ARM, name="no tool", moved=estimate(0.08), floor=estimate(0.05))
-    chart = plots.draw_arms([BASE, moved], "answers", "mean", 0.01)
+    chart = plots.draw_arms([BASE, moved], "answers", "mean", 0.01).chart
     assert [*chart.layout.yaxis.ticktext] == ["no tool", "  asked again"]
     assert drawing.WARNING in {trace.marker.color for trace in chart.data}
     assert chart.layout.xaxis.title.text == "mean |Δ| of the answers"

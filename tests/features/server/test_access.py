@@ -183,6 +183,7 @@ def test_a_reader_uploads_nothing(server: Server) -> None:
 
 
 def test_bodies_that_nobody_asked_for_take_no_memory(server: Server) -> None:
+    server.wait_until_prepared()  # which takes memory
     with Visitor(server).session() as session:
         sent, before = noise(50), rss_mb(server)
         for visitor in (*strangers(server).values(), Visitor(server, BOB)):
