@@ -19,7 +19,7 @@ import pytest
 from core.base.feature import resolve
 from core.base.result import Result, fields_of, to_json
 from core.cli.base import result_lines
-from core.plots.forest_plot import Forest
+from core.plots.drawing import PageFigure
 from core.plots.printed import captioned
 from tests.example_results import every_example
 
@@ -126,7 +126,7 @@ def test_its_figure_is_drawn(result: Result) -> None:
     figure = result.figure()
     if figure is not None:
         drawn = resolve(figure.draw)(**figure.values)
-        assert (drawn.chart if isinstance(drawn, Forest) else drawn).data
+        assert (drawn.chart if isinstance(drawn, PageFigure) else drawn).data
 
 
 @RESULTS

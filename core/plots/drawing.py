@@ -4,8 +4,10 @@ texts for names and numbers of rows."""
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -55,6 +57,20 @@ BEFORE_FIRST: Final = 0.5
 SMALL: Final = 12  # font size of names beside lines and curves
 METRICS: Final = {"DE": "AUROC of DE", "DIR": "AUROC of DIR", "mean": "mean AUROC of DE and DIR"}
 _CHARACTER_PX, _NARROW_PX = 7, 160  # width of a character, and of a narrow plot (half a page)
+
+
+class PageFigure(ABC):
+    """A figure that a page shows as HTML, which a browser draws before it has loaded plotly; in
+    files, plotly draws it."""
+
+    @cached_property
+    @abstractmethod
+    def chart(self) -> go.Figure:
+        """The figure as plotly draws it."""
+
+    @abstractmethod
+    def html(self) -> str:
+        """Return it as HTML, styled in core/ui/style.css."""
 
 
 @dataclass(frozen=True, slots=True)

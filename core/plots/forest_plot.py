@@ -96,12 +96,9 @@ def ends_of(row: Any) -> tuple[float, float, float]:
 
 
 @dataclass(frozen=True)
-class Forest:
+class Forest(drawing.PageFigure):
     """The rows of a plot from the top, the lines across it with their names, and the title of the
-    value axis, which also includes the values of `reach`.
-
-    A page shows it as HTML, which a browser draws at once; files are drawn by plotly.
-    """
+    value axis, which also includes the values of `reach`."""
 
     rows: Sequence[Row]
     lines: Sequence[drawing.Line]
@@ -122,11 +119,9 @@ class Forest:
 
     @cached_property
     def chart(self) -> go.Figure:
-        """The plot as a plotly figure."""
         return _draw(self)
 
     def html(self) -> str:
-        """Return the plot as HTML, to be styled by `forest` in style.css."""
         return _as_html(self)
 
 

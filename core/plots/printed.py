@@ -19,7 +19,6 @@ from core.base.errors import StateError
 from core.base.feature import resolve
 from core.base.result import Result
 from core.plots import drawing
-from core.plots.forest_plot import Forest
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -203,14 +202,14 @@ class CaptionedFigure:
     subject: str
     sentence: str
     caption: str = ""
-    drawn: Forest | go.Figure | None = None
+    drawn: drawing.PageFigure | go.Figure | None = None
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
     finding: str = ""
 
     @property
     def chart(self) -> go.Figure | None:
         """The figure as plotly draws it."""
-        return self.drawn.chart if isinstance(self.drawn, Forest) else self.drawn
+        return self.drawn.chart if isinstance(self.drawn, drawing.PageFigure) else self.drawn
 
     @property
     def headline(self) -> str:
@@ -219,7 +218,7 @@ class CaptionedFigure:
 
 
 def together(
-    made: Sequence[CaptionedFigure], draw: Callable[[pd.DataFrame], Forest | go.Figure]
+    made: Sequence[CaptionedFigure], draw: Callable[[pd.DataFrame], drawing.PageFigure | go.Figure]
 ) -> CaptionedFigure:
     """Return the figures of several runs, in order, as one; of one run, it alone.
 

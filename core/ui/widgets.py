@@ -21,7 +21,6 @@ from streamlit.delta_generator import DeltaGenerator
 from core.base.workbook import encode, encode_for_spreadsheets
 from core.features import hooks
 from core.plots import drawing, printed
-from core.plots.forest_plot import Forest
 from core.plots.printed import CaptionedFigure
 from core.runs import actions as run_actions
 from core.runs.workspace import Workspace
@@ -122,13 +121,13 @@ def show_figure(
 def show_captioned(found: CaptionedFigure, name: str) -> None:
     """Show a figure as `show_figure` does; sentence and caption if there is nothing to draw.
 
-    A forest plot is HTML: no script has to be loaded before it is seen.
+    What is HTML is seen before a script is loaded.
     """
     if found.drawn is None:
         st.markdown(as_text(found.sentence))
         st.caption(as_text(found.caption))
         return
-    if isinstance(found.drawn, Forest):
+    if isinstance(found.drawn, drawing.PageFigure):
         with st.container(key=f"figure-{name}"):
             st.html(found.drawn.html())
     else:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from core.plots import drawing
-from core.plots.forest_plot import Forest
+from core.plots.drawing import PageFigure
 
 # The arguments after the table, which is TABLE of the figure's own test file.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
@@ -64,7 +64,7 @@ def draw(name: str, table: pd.DataFrame) -> go.Figure:
         and (each is not drawing or name == "curves")  # others take colours from it
     }
     drawn = draw_it(table, *ARGUMENTS[name])
-    chart = drawn.chart if isinstance(drawn, Forest) else drawn
+    chart = drawn.chart if isinstance(drawn, PageFigure) else drawn
     assert isinstance(chart, go.Figure)
     return chart
 

@@ -6,9 +6,12 @@ public scores.
 
 from __future__ import annotations
 
+import html
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -38,7 +41,7 @@ def labels_of_dataset(name: str, counts: pd.DataFrame) -> CaptionedFigure:
         f"{rows - unlabelled:,} of {rows:,} rows have a label; {changed:,} of these have an"
         " effect.",
         f"{name} · {rows:,} rows · counts, so no interval",
-        draw_labels(counts),
+        LabelBars(counts),
         counts.drop(columns="dataset"),
     )
 
@@ -183,35 +186,64 @@ LABELS = ReportPart(
 _LABEL_ORDER = ("up", "down", "de", "none", "unlabelled")
 
 
-def draw_labels(counts: pd.DataFrame) -> go.Figure:
-    """Draw one stacked bar for each split, with the names of the labels on it.
+@dataclass(frozen=True, eq=False)
+class LabelBars(drawing.PageFigure):
+    """One stacked bar for each split, with the names of the labels on it.
 
     counts: one row for each split: split, and the numbers of rows up, down, de, none, unlabelled.
     """
-    import plotly.graph_objects as go
 
-    figure = go.Figure()
-    for name in _LABEL_ORDER:
-        values = counts[name]
-        if values.sum() == 0:
-            continue
-        key = "unknown" if name == "unlabelled" else name
-        word = drawing.LABEL_WORDS[key]
-        figure.add_bar(
-            y=counts["split"],
-            x=values,
-            orientation="h",
-            marker_color=drawing.LABEL_COLOURS[key],
-            text=[
-                f"{drawing.LABEL_SIGNS[key]} {word} {value:,}" if value else "" for value in values
-            ],
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            textfont_color="#FFFFFF",
-            hovertemplate=f"%{{y}}: {word} %{{x:,}} rows<extra></extra>",
-        )
-    figure.update_layout(barmode="stack", height=60 + 2 * drawing.ROW_PX * len(counts))
-    figure.update_xaxes(title="rows")
-    figure.update_yaxes(autorange="reversed")
-    return figure
+    counts: pd.DataFrame
+
+    @property
+    def _labels(self) -> list[tuple[str, str, str]]:
+        """The labels that occur: column, colour, sign and word."""
+        occurring = (name for name in _LABEL_ORDER if self.counts[name].sum())
+        keys = [(name, "unknown" if name == "unlabelled" else name) for name in occurring]
+        return [
+            (
+                name,
+                drawing.LABEL_COLOURS[key],
+                f"{drawing.LABEL_SIGNS[key]} {drawing.LABEL_WORDS[key]}",
+            )
+            for name, key in keys
+        ]
+
+    @cached_property
+    def chart(self) -> go.Figure:
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        for name, colour, words in self._labels:
+            figure.add_bar(
+                y=self.counts["split"],
+                x=self.counts[name],
+                orientation="h",
+                marker_color=colour,
+                text=[f"{words} {n:,}" if n else "" for n in self.counts[name]],
+                textposition="inside",
+                insidetextanchor="middle",
+                textangle=0,
+                textfont_color="#FFFFFF",
+                hovertemplate=f"%{{y}}: {words} %{{x:,}} rows<extra></extra>",
+            )
+        figure.update_layout(barmode="stack", height=60 + 2 * drawing.ROW_PX * len(self.counts))
+        figure.update_xaxes(title="rows")
+        figure.update_yaxes(autorange="reversed")
+        return figure
+
+    def html(self) -> str:
+        totals = self.counts[[name for name, *_ in self._labels]].sum(axis=1)
+        bars = []
+        for (_, row), total in zip(self.counts.iterrows(), totals, strict=True):
+            parts = "".join(
+                f'<b style="flex:{row[name]};background:{colour}" title="{words} {row[name]:,}">'
+                f"{words} {row[name]:,}</b>"
+                for name, colour, words in self._labels
+                if row[name]
+            )
+            bars.append(
+                f"<span>{html.escape(str(row['split']))}</span>"
+                f'<span style="width:{100 * total / totals.max():.2f}%">{parts}</span>'
+            )
+        return f'<div class="bars">{"".join(bars)}</div>'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 
 from core.features.reading import report_parts
@@ -20,7 +22,7 @@ COUNTS = pd.DataFrame(
 
 
 def test_one_bar_a_label_that_there_is() -> None:
-    bars = {bar.text[0] or bar.text[1]: bar for bar in report_parts.draw_labels(COUNTS).data}
+    bars = {bar.text[0] or bar.text[1]: bar for bar in report_parts.LabelBars(COUNTS).chart.data}
     assert list(bars) == [
         "▲ up 1,200",
         "▼ down 34",
@@ -43,3 +45,16 @@ def test_one_bar_a_label_that_there_is() -> None:
         "▲ up 1,200",
         "",
     ]  # nothing is written on a bar of no rows
+
+
+def test_a_page_shows_the_same_bars() -> None:
+    shown = report_parts.LabelBars(COUNTS.replace({"train": "<b>"})).html()
+    assert re.findall(r'style="flex:(\d+);background:(#\w+)"', shown) == [
+        ("1200", drawing.UP),
+        ("34", drawing.DOWN),
+        ("6000", drawing.NONE),
+        ("1813", drawing.NULL),
+    ]
+    assert re.findall(r"width:([\d.]+)%", shown) == ["100.00", f"{100 * 1813 / 7234:.2f}"]
+    assert "&lt;b&gt;" in shown
+    assert "▼ down 34<" in shown
