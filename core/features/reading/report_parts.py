@@ -237,7 +237,7 @@ class LabelBars(drawing.PageFigure):
         bars = []
         for (_, row), total in zip(self.counts.iterrows(), totals, strict=True):
             parts = "".join(
-                f'<b style="flex:{row[name]};background:{colour}" title="{words} {row[name]:,}">'
+                f'<b style="flex:{row[name]};border-color:{colour}" title="{words} {row[name]:,}">'
                 f"{words} {row[name]:,}</b>"
                 for name, colour, words in self._labels
                 if row[name]

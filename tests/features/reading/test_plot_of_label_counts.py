@@ -49,7 +49,7 @@ def test_one_bar_a_label_that_there_is() -> None:
 
 def test_a_page_shows_the_same_bars() -> None:
     shown = report_parts.LabelBars(COUNTS.replace({"train": "<b>"})).html()
-    assert re.findall(r'style="flex:(\d+);background:(#\w+)"', shown) == [
+    assert re.findall(r'style="flex:(\d+);border-color:(#\w+)"', shown) == [
         ("1200", drawing.UP),
         ("34", drawing.DOWN),
         ("6000", drawing.NONE),
