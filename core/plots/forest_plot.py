@@ -7,7 +7,7 @@ import html
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -80,13 +80,14 @@ def rows_in_blocks(
     table: pd.DataFrame,
     by: str,
     row: Callable[[Any], Row],
-    words: Callable[[pd.DataFrame], str] = lambda _: "",
+    words: Callable[[pd.DataFrame], str] | None = None,
 ) -> list[Row]:
     """Return the rows of a table below headings. by: the column of the headings; words: of a
     heading, from its rows."""
     rows: list[Row] = []
     for name, part in table.groupby(by, sort=False):
-        rows += [heading(str(name), words(part)), *map(row, part.itertuples())]
+        title = heading(str(name), words(part) if words is not None else "")
+        rows += [title, *map(row, part.itertuples())]
     return rows
 
 
@@ -287,7 +288,7 @@ def figure(
     if "chosen" not in rows:
         rows = rows.assign(chosen=rows["cost"] == rows["cost"].max())
     shown = (
-        rows_in_blocks(rows, by, lambda row: _row(row, title))
+        rows_in_blocks(rows, by, partial(_row, metric=title))
         if by
         else [_row(row, title) for row in rows.itertuples()]
     )

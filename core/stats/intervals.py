@@ -129,7 +129,9 @@ def widest_interval(
     single cluster is constant and left out. An estimate at one of the `limits`, such as the AUROC
     of a perfect ranking, has a standard error of 0, which is meaningless, so the limits are NaN.
     """
-    unit = _unit_of_axes(n_perts > 1, n_genes > 1)
+    unit: Unit = "pert" if n_perts > 1 else "gene" if n_genes > 1 else "row"
+    if n_perts > 1 and n_genes > 1:
+        unit = "two-way"
     axes = [n for n in (n_perts, n_genes) if n > 1]
     first = by_unit[0]
     se = max((one.se for one in by_unit if not np.isnan(one.se)), default=float("nan"))
@@ -242,12 +244,6 @@ def _with_error(
     else:
         low, high = np.clip((value - half, value + half), *limits)
     return replace(interval, low=float(low), high=float(high), se=se)
-
-
-def _unit_of_axes(by_pert: bool, by_gene: bool) -> Unit:
-    if by_pert and by_gene:
-        return "two-way"
-    return "pert" if by_pert else "gene" if by_gene else "row"
 
 
 def p_gt_0(interval: Interval) -> float:

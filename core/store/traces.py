@@ -51,18 +51,6 @@ _NUMBERS = count()
 
 _TABLE = TABLES["trace_event"]
 R = TypeVar("R")
-# The start of a tool's answer about a failed call, for files without a mark for it; case is
-# ignored.
-FAILED = r"^\s*(?:error\b|execution error\b|traceback \(|exception\b|http error\b|timed? ?out\b)"
-
-
-def failed_call(event: str) -> str:
-    """Return the SQL condition that an event, an observation of this name in the query, is of a
-    call that failed."""
-    return (
-        f"(json_extract_string({event}.meta, '$.error') IS NOT NULL OR"
-        f" regexp_matches({event}.content, '{FAILED}', 'i'))"
-    )
 
 
 def insertion_of(

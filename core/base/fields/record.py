@@ -38,14 +38,10 @@ def is_part(each: Field[Any]) -> bool:
     return _PART in each.metadata
 
 
+@cache
 def options_of(record: Any) -> tuple[Option, ...]:
     """Return the settings of a kind of record in the order of its fields. Raise TypeError if two
     have one name."""
-    return _options(record)
-
-
-@cache
-def _options(record: Any) -> tuple[Option, ...]:
     found: list[Option] = []
     for _, option, inner in list_fields(record):
         found += [option] if option is not None else options_of(inner) if inner is not None else []
@@ -62,14 +58,10 @@ def option_of(record: Any, name: str) -> Option:
     return {option.name: option for option in options_of(record)}[name]
 
 
+@cache
 def list_fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
     """Return the fields of a kind of record, each with the setting that it declares, or the record
     whose settings it brings."""
-    return _fields(record)
-
-
-@cache
-def _fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
     hints = get_type_hints(record, include_extras=True)
     found = []
     for each in fields(record):
@@ -132,8 +124,11 @@ def _read(record: type, given: Mapping[str, object]) -> dict[str, Any]:
 
 def check_values(record: Any) -> None:
     """Raise SettingError for the first value of a record that its setting may not have."""
-    for name, value in values_of(record).items():
-        option_of(type(record), name).read(value)
+    for each, option, inner in list_fields(type(record)):
+        if option is not None:
+            option.read(getattr(record, each.name))
+        elif inner is not None:
+            check_values(getattr(record, each.name))
 
 
 def values_of(record: Any) -> dict[str, Any]:
