@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from core.base.result import Figure, Table
 from core.base.types import Flag
-from core.methods.brief_checks import ALL, FINDINGS
-from core.methods.text_rules.text import SHORT
+from core.methods.brief_checks import ALL, FINDINGS, SHORT
 from core.stats.ranks import round_for_ranks
 from core.store import evidence, predictions, runs, traces
 from core.store.connection import Cursor

@@ -174,9 +174,10 @@ class Carriers:
         """
         # n normal influences have the number n / 3
         of_rows = 0.0 if is_difference else self.variances["row"] ** 2 / (3 * self.numbers["row"])
-        added = [unit for unit in AXES if self._excess(unit) > 0]
         parts = of_rows + sum(
-            self.variances[unit] ** 2 / max(self.numbers[unit] - 1, 0.5) for unit in added
+            self.variances[unit] ** 2 / max(self.numbers[unit] - 1, 0.5)
+            for unit in AXES
+            if self._excess(unit) > 0
         )
         return max(self.variance**2 / parts, 1.0) if parts else float("inf")
 

@@ -26,6 +26,7 @@ from core.store.queries import (
     records,
 )
 from core.store.text_search import contains, json_pattern_of, pattern_of
+from core.store.traces import FAILED
 
 _TABLE = TABLES["prediction"]
 # What kNN noted for each row, in the run or in its parents.
@@ -57,12 +58,9 @@ MOST_ERRORS: Order = "most failed tool calls first"
 LONGEST: Order = "longest trace first"
 BY_STEPS: tuple[Order, ...] = (MOST_STEPS, MOST_TOOLS, MOST_ERRORS, LONGEST)
 _EVENTS = "FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id"
-# That an event t is a tool's answer about a failed call. Files without a mark for it tell by the
-# answer's start; case is ignored.
-_FAILED_CALL = r"""t.kind = 'observation' AND (json_extract_string(t.meta, '$.error') IS NOT NULL
-  OR regexp_matches(t.content,
-    '^\s*(?:error\b|execution error\b|traceback \(|exception\b|http error\b|timed? ?out\b)',
-    'i'))"""
+# that an event t is a tool's answer about a failed call
+_FAILED_CALL = f"""t.kind = 'observation' AND (json_extract_string(t.meta, '$.error') IS NOT NULL
+  OR regexp_matches(t.content, '{FAILED}', 'i'))"""
 # The SQL expression that an order sorts by, if it is not P(DE).
 _QUANTITIES: dict[Order, str] = {
     "P(up | DE), high first": "q.p_up_given_de",

@@ -51,6 +51,9 @@ _NUMBERS = count()
 
 _TABLE = TABLES["trace_event"]
 R = TypeVar("R")
+# The start of a tool's answer about a failed call, for files without a mark for it; case is
+# ignored.
+FAILED = r"^\s*(?:error\b|execution error\b|traceback \(|exception\b|http error\b|timed? ?out\b)"
 
 
 def insertion_of(

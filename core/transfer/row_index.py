@@ -54,8 +54,9 @@ class RowIndex:
 
         symbols = sorted({*pert, *gene})
         places = pd.Index(np.asarray(symbols, dtype=object))
-        perts, genes = (np.asarray(axis, dtype=object) for axis in (pert, gene))
-        rows = Rows(places.get_indexer(pd.Index(perts)), places.get_indexer(pd.Index(genes)))
+        perts = pd.Index(np.asarray(pert, dtype=object))
+        genes = pd.Index(np.asarray(gene, dtype=object))
+        rows = Rows(places.get_indexer(perts), places.get_indexer(genes))
         label_array = np.asarray(labels, dtype=object)
         labelled = knowledge_of(label_array, rows)
         is_training = np.broadcast_to(np.asarray(splits, dtype=object) == TRAIN, len(rows))

@@ -138,12 +138,8 @@ def show_captioned(found: CaptionedFigure, name: str) -> None:
     with below:
         show_notes_button(name, found.title)
         show_figure_keepers(name, found)
-    table = below.popover(
-        "Table", icon=":material/download:", key=f"open-{name}", on_change="rerun"
-    )
-    if table.open:
-        with table:
-            show(name, found)
+    with below.popover("Table", icon=":material/download:"):
+        show(name, found)
 
 
 def _show_chart(chart: go.Figure, name: str) -> None:

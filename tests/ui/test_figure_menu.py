@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from core.plots import printed
 from core.ui import widgets
@@ -34,8 +33,7 @@ Built = dict[str, Callable[[], bytes]]
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> Built:
-    """What each button builds, by the name of its file, with every menu open."""
-    monkeypatch.setattr(PopoverContainer, "open", property(lambda _: True))
+    """What each button builds, by the name of its file."""
     found: Built = {}
 
     def note(label: str, file: str, key: str, build: Callable[[], bytes]) -> None:

@@ -7,16 +7,19 @@ a separate table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 from core.base.errors import InputError, SettingError
 from core.base.fields.setting import Option, option_of_field
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 _PART = "part"  # in the metadata of a field
+# a class has a hash, which the declared type of `cache` does not know
+_cached: Callable[[F], F] = cast(Any, cache)
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ def is_part(each: Field[Any]) -> bool:
     return _PART in each.metadata
 
 
-@cache
+@_cached
 def options_of(record: Any) -> tuple[Option, ...]:
     """Return the settings of a kind of record in the order of its fields. Raise TypeError if two
     have one name."""
@@ -58,7 +61,7 @@ def option_of(record: Any, name: str) -> Option:
     return {option.name: option for option in options_of(record)}[name]
 
 
-@cache
+@_cached
 def list_fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
     """Return the fields of a kind of record, each with the setting that it declares, or the record
     whose settings it brings."""
