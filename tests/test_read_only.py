@@ -106,7 +106,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "fetch_and_import import_files import_paths import_space import_upload import_uploads",
         "",
     ),
-    "runs.jobs.control": ("resume start stop work", "every_job find find_named list_jobs"),
+    "runs.jobs.control": ("resume start stop work", "find find_named list_jobs"),
     "runs.jobs.overview": (
         "resume start",
         "find_unsettled folder_of list_folders settle_crashed settle_ended unsettled_runs with_present_states",

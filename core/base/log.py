@@ -82,11 +82,10 @@ def scrub_output(settings: Settings) -> None:
 
 def close() -> None:
     """Write no more events."""
-    for handler in [
-        handler for handler in LOGGER.handlers if not isinstance(handler, logging.NullHandler)
-    ]:
-        LOGGER.removeHandler(handler)
-        handler.close()
+    for handler in LOGGER.handlers[:]:
+        if not isinstance(handler, logging.NullHandler):
+            LOGGER.removeHandler(handler)
+            handler.close()
 
 
 def record_error(what: str, error: BaseException) -> bool:

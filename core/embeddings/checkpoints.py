@@ -13,14 +13,13 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
 
 from core.base.errors import InputError, UnknownFormat, UnsafeFile, require_package
 from core.base.file_io import read_file
 from core.base.file_limits import limit_memory
 from core.base.records import parse
 from core.base.texts import list_some
-from core.embeddings.space import Space, first_line, make_space
+from core.embeddings.space import Space, first_line, make_space, tensor
 
 MAX_VOCABULARY_BYTES = 1 << 26
 VOCABULARY, CHECKPOINT, ARGUMENTS = "vocab.json", "best_model.pt", "args.json"
@@ -101,22 +100,6 @@ def read_geneformer(folder: Path, name: str) -> Space:
     return _space_of_rows(
         name, rows, weights, f"Geneformer, {folder.name}/{weights_file.name}", notes
     )
-
-
-def tensor(path: Path, key: str) -> NDArray[Any]:
-    """Return one tensor of a safetensors file. Raise InputError if it is missing or has a type
-    unknown to NumPy."""
-    try:
-        with safe_open(path, framework="np") as file:
-            if key not in file.keys():  # noqa: SIM118 (safe_open does not return a mapping)
-                raise InputError(
-                    f"{path.name}: tensors {list_some(sorted(file.keys()))}, expected {key}"
-                )
-            return cast("NDArray[Any]", file.get_tensor(key))
-    except (SafetensorError, TypeError) as error:  # TypeError for bfloat16 and smaller types
-        raise InputError(
-            f"{path.name}: cannot be read as safetensors of F16, F32 or F64 ({first_line(error)})"
-        ) from error
 
 
 def read_vocabulary(path: Path) -> list[tuple[str, int]]:

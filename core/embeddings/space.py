@@ -8,10 +8,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from scipy.sparse import csr_array
 
@@ -100,6 +101,22 @@ def first_line(error: Exception) -> str:
     """Return the first line of an exception's message, or its type's name if the message is
     empty."""
     return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def tensor(path: Path, key: str) -> NDArray[Any]:
+    """Return one tensor of a safetensors file. Raise InputError if it is missing or has a type
+    unknown to NumPy."""
+    try:
+        with safe_open(path, framework="np") as file:
+            if key not in file.keys():  # noqa: SIM118 (safe_open does not return a mapping)
+                raise InputError(
+                    f"{path.name}: tensors {list_some(sorted(file.keys()))}, expected {key}"
+                )
+            return cast("NDArray[Any]", file.get_tensor(key))
+    except (SafetensorError, TypeError) as error:  # TypeError for bfloat16 and smaller types
+        raise InputError(
+            f"{path.name}: cannot be read as safetensors of F16, F32 or F64 ({first_line(error)})"
+        ) from error
 
 
 def _check_vectors(names: list[str], vectors: NDArray[Any], source: str) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from core.base.errors import InputError
 from core.base.net.addresses import check_address
@@ -27,9 +27,10 @@ from core.base.net.transport import (
     read_aside,
 )
 from core.llm.call_settings import CallSettings
-from core.llm.completion import Answer
-from core.llm.errors import error_message_of, judge_fault
 from core.llm.messages import Outcome, Request
+
+if TYPE_CHECKING:
+    from core.llm.completion import Answer
 
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"
@@ -220,6 +221,8 @@ class ModelTransport:
                 response, f" to {self.endpoint.scrub(target)[:_MOST_SHOWN]}" if target else "", text
             )
         if not 200 <= response.status < 300:
+            from core.llm.errors import error_message_of, judge_fault  # an app asks no server
+
             hint = self.endpoint.access.describe_missing_key(self.address, response.status)
             return judge_fault(
                 fault_of_status(response, f" ({error_message_of(text)}){hint}", text)

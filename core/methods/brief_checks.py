@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.base.types import Flag, RowResult
-from core.methods.text_rules.text import BARE, FEWEST_SENTENCES, SHORT, RuleText, rule_named
+
+if TYPE_CHECKING:
+    from core.methods.text_rules.text import RuleText
+
+SHORT = 120  # in characters; a shorter text is one line of a chat window
+BARE = 12  # in characters; too few for a sentence
+FEWEST_SENTENCES = 3
 
 ALL = "all"  # every role together
 _MIN_CITED_LENGTH = 4  # in characters; shorter terms occur by chance
@@ -52,6 +58,8 @@ def check_brief(
 
     citable: lower-case terms of the row's dossier.
     """
+    from core.methods.text_rules.text import RuleText
+
     brief = RuleText(text, role, pair_id=pair_id, citable=citable)
     return tuple([finding for finding, answer in _checks() if answer(brief) == "yes"])
 
@@ -59,6 +67,8 @@ def check_brief(
 @cache
 def _checks() -> tuple[tuple[str, Callable[[RuleText], str]], ...]:
     """Return each key of FINDINGS with its rule."""
+    from core.methods.text_rules.text import rule_named  # a page that counts briefs reads none
+
     return tuple((finding, rule_named(finding).answer) for finding in FINDINGS)
 
 

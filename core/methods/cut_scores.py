@@ -87,10 +87,10 @@ def fusion_protocols(
 
 def can_cut_again(settings: FusionSettings, loader: ComponentLoader) -> bool:
     """Return whether every part of a fusion that saw labels by folds can be made by another cut."""
-    parts = [
-        part for part in (settings.base, *settings.others) if not isinstance(part, KnnSettings)
-    ]
-    return all(_is_made_again(loader.run(part), loader) for part in parts)
+    return all(
+        isinstance(part, KnnSettings) or _is_made_again(loader.run(part), loader)
+        for part in (settings.base, *settings.others)
+    )
 
 
 def percentiles_of_cut(
@@ -99,8 +99,7 @@ def percentiles_of_cut(
     """Return the percentiles of every part of a fusion on these rows of its base, if the folds were
     cut with this seed."""
     rows, components = load_components(CutLoader(loader, seed), settings)
-    position = {pair_id: i for i, pair_id in enumerate(rows["pair_id"])}
-    order = np.array([position[pair_id] for pair_id in pair_ids])
+    order = pd.Index(rows["pair_id"]).get_indexer(pair_ids)
     return percentiles_of(components, settings.reference).take(order)
 
 

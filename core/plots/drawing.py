@@ -115,8 +115,8 @@ def rows_text(n: float, metric: str = "") -> str:
 
 def transparent(colour: str, opacity: float) -> str:
     """Return a "#RRGGBB" colour with an opacity from 0 to 1."""
-    parts = (str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
-    return f"rgba({','.join(parts)},{opacity})"
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return f"rgba({red},{green},{blue},{opacity})"
 
 
 def error_bars(table: pd.DataFrame, value: str, colour: str) -> dict[str, object]:

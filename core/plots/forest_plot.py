@@ -7,7 +7,7 @@ import html
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -80,13 +80,14 @@ def rows_in_blocks(
     table: pd.DataFrame,
     by: str,
     row: Callable[[Any], Row],
-    words: Callable[[pd.DataFrame], str] = lambda _: "",
+    words: Callable[[pd.DataFrame], str] | None = None,
 ) -> list[Row]:
     """Return the rows of a table below headings. by: the column of the headings; words: of a
     heading, from its rows."""
     rows: list[Row] = []
     for name, part in table.groupby(by, sort=False):
-        rows += [heading(str(name), words(part)), *map(row, part.itertuples())]
+        title = heading(str(name), words(part) if words is not None else "")
+        rows += [title, *map(row, part.itertuples())]
     return rows
 
 
@@ -122,7 +123,47 @@ class Forest(drawing.PageFigure):
         return _draw(self)
 
     def html(self) -> str:
-        return _as_html(self)
+        """Return the plot as HTML, to be styled by `forest` in style.css: a grid of three columns,
+        names, fields in which marks stand at shares of the width, and words.
+
+        The names of lines stand above it, the values of the axis below.
+        """
+        low, high = self.span
+
+        def share(value: float) -> float:
+            return 100 * (value - low) / (high - low)
+
+        step = _round_step((high - low) / _MOST_TICKS)
+        values = (step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)).tolist()
+        behind = "".join(f'<i style="left:{share(value):.3f}%"></i>' for value in values)
+        behind += "".join(
+            f'<i style="left:{share(line.value):.3f}%;border-left:2px {_DASHES[line.dash]}'
+            f' {line.colour}"></i>'
+            for line in self.lines
+            if not math.isnan(line.value)
+        )
+        levels = drawing.names_above(self.lines, self.span, _LEAST_PX)
+        shown = [
+            ("", _on_axis((share(line.value), line.name) for line in level), "")
+            for level in reversed(levels)
+        ]
+        shown += [
+            (
+                row.markup(),
+                f'<span class="field" title="{html.escape(chr(10).join(row.hover))}">{behind}'
+                f"{_marks(row, share)}</span>",
+                html.escape(row.words),
+            )
+            for row in self.rows
+        ]
+        decimals = max(0, -math.floor(math.log10(step)))
+        numbers = [(share(value), f"{round(value, 9) + 0.0:.{decimals}f}") for value in values]
+        shown.append(("", _on_axis(numbers), ""))
+        shown.append(("", f'<span class="title">{html.escape(self.title)}</span>', ""))
+        cells = "".join(
+            f"<span>{name}</span>{field}<span>{words}</span>" for name, field, words in shown
+        )
+        return f'<div class="forest">{cells}</div>'
 
 
 def _draw(forest: Forest) -> go.Figure:
@@ -175,47 +216,6 @@ def _draw_words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:
         }
     )
     return figure
-
-
-def _as_html(forest: Forest) -> str:
-    """Return a grid of three columns: names, fields in which marks stand at shares of the width,
-    and words. The names of lines stand above it, the values of the axis below."""
-    low, high = forest.span
-
-    def share(value: float) -> float:
-        return 100 * (value - low) / (high - low)
-
-    step = _round_step((high - low) / _MOST_TICKS)
-    values = (step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)).tolist()
-    behind = "".join(f'<i style="left:{share(value):.3f}%"></i>' for value in values)
-    behind += "".join(
-        f'<i style="left:{share(line.value):.3f}%;border-left:2px {_DASHES[line.dash]}'
-        f' {line.colour}"></i>'
-        for line in forest.lines
-        if not math.isnan(line.value)
-    )
-    levels = drawing.names_above(forest.lines, forest.span, _LEAST_PX)
-    shown = [
-        ("", _on_axis((share(line.value), line.name) for line in level), "")
-        for level in reversed(levels)
-    ]
-    shown += [
-        (
-            row.markup(),
-            f'<span class="field" title="{html.escape(chr(10).join(row.hover))}">{behind}'
-            f"{_marks(row, share)}</span>",
-            html.escape(row.words),
-        )
-        for row in forest.rows
-    ]
-    decimals = max(0, -math.floor(math.log10(step)))
-    numbers = [(share(value), f"{round(value, 9) + 0.0:.{decimals}f}") for value in values]
-    shown.append(("", _on_axis(numbers), ""))
-    shown.append(("", f'<span class="title">{html.escape(forest.title)}</span>', ""))
-    cells = "".join(
-        f"<span>{name}</span>{field}<span>{words}</span>" for name, field, words in shown
-    )
-    return f'<div class="forest">{cells}</div>'
 
 
 def _marks(row: Row, share: Callable[[float], float]) -> str:
@@ -282,7 +282,7 @@ def figure(
     if "chosen" not in rows:
         rows = rows.assign(chosen=rows["cost"] == rows["cost"].max())
     shown = (
-        rows_in_blocks(rows, by, lambda row: _row(row, title))
+        rows_in_blocks(rows, by, partial(_row, metric=title))
         if by
         else [_row(row, title) for row in rows.itertuples()]
     )

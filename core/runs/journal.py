@@ -16,6 +16,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -30,6 +31,7 @@ from core.base.row_schema import (
     SUM_TOLERANCE,
     TABLES,
     VERSION,
+    Column,
     record_as_json,
     record_from_json,
     record_values,
@@ -294,13 +296,6 @@ def _read_last_line(file: Path) -> tuple[Spending, int, int]:
     return Spending(), 0, 0
 
 
-_NUMBERS = [
-    column
-    for column in TABLES["prediction"].columns_of(Prediction)
-    if column.kind in ("share", "count")
-]
-
-
 @dataclass(frozen=True, slots=True)
 class RetryMark:
     """Failed rows that are to be asked again: they count as missing until a later line has them."""
@@ -380,11 +375,18 @@ def _parse(line: bytes) -> Any:
         return parse_json(line)
 
 
+@cache
+def _numbers() -> list[Column]:
+    """Return the columns of a prediction that hold a number."""
+    columns = TABLES["prediction"].columns_of(Prediction)
+    return [column for column in columns if column.kind in ("share", "count")]
+
+
 def _check(row: FinishedRow) -> None:
     """Raise InputError for numbers outside the range of the store's columns."""
     if isinstance(row, RowResult):
         is_reading = row.prediction.p_source == "none"
-        for column in _NUMBERS:
+        for column in _numbers():
             value = getattr(row.prediction, column.name)
             if is_reading and column.kind == "share":
                 if value is not None:

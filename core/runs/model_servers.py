@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from annotated_types import Ge
 
@@ -23,7 +23,6 @@ from core.base.records import from_json
 from core.base.types import LIVE_STATES
 from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, asks_several
-from core.llm.health import CHECK_S, Health, check_health, describe_difference, list_models
 from core.runs.request import Price
 from core.runs.run_folder import RunFolder
 from core.runs.run_state import Status
@@ -36,6 +35,9 @@ from core.runs.spec import (
 )
 from core.runs.workspace import Workspace
 from core.store.runs import Run
+
+if TYPE_CHECKING:
+    from core.llm.health import Health
 
 # in data/: how model servers are asked, and what their tokens cost
 ENDPOINT_FILE: Final = "endpoints.toml"
@@ -142,6 +144,8 @@ def prices_of_runs(workspace: Workspace, runs: Sequence[Run]) -> dict[str, Price
     out.
     """
     entries = _read_entries(workspace)
+    if not entries and workspace.settings.price_prompt is None:
+        return {}
     prices = {
         run.id: _price_among(
             workspace, entries, _servers_of(workspace, run, entries), run.model or ""
@@ -197,6 +201,8 @@ async def check_each(
     """
     workspace.refuse_if_read_only("endpoint", servers)
     if not asks_several(servers):
+        from core.llm.health import check_health
+
         endpoint = endpoint_of(workspace, servers, model or "", calls)
         return {servers: await check_health(endpoint, model, by_schema=by_schema)}
     found, differences = await _compare(workspace, servers, model, calls, by_schema=by_schema)
@@ -220,6 +226,8 @@ async def _compare(
 ) -> tuple[dict[str, Health], dict[str, str]]:
     """Return address → what each of several servers can do, and of those that differ from the first
     address → in what."""
+    from core.llm.health import CHECK_S, check_health, describe_difference, list_models
+
     addresses = read_addresses(normalise(servers))
     how = call_settings(workspace, servers, model or "", calls or CallSettings())
     endpoints = [
@@ -351,6 +359,8 @@ def check_change(
     if settings.servers != present.servers and settings.has_several:
         refuse_unfit(workspace, settings.servers, spec.model)
     elif settings.servers != present.servers:
+        from core.llm.health import list_models
+
         endpoint = settings.endpoint(workspace.settings.server_access)
         found = asyncio.run(list_models(endpoint, PATIENCE_S))
         if not found.reachable:

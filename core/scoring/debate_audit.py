@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from core.base.result import Figure, Table
 from core.base.types import Flag
-from core.methods.brief_checks import ALL, FINDINGS
-from core.methods.text_rules.text import SHORT
+from core.methods.brief_checks import ALL, FINDINGS, SHORT
 from core.stats.ranks import round_for_ranks
 from core.store import evidence, predictions, runs, traces
 from core.store.connection import Cursor
@@ -210,14 +209,14 @@ def audit_debate(facts: DebateFacts, run: str) -> DebateAudit:
 def debates_sentence(audits: Iterable[DebateAudit]) -> str:
     """Return a sentence on the number of debates in which most advocates argued; empty without
     debates."""
-    shares = {
-        audit.run: audit.totals["answers"] / audit.totals["n"]
-        for audit in audits
-        if audit.totals["n"]
-    }
+    shares = {}
+    for audit in audits:
+        if n := sum(of_role["n"] or 0 for of_role in audit.roles.values()):
+            answers = sum(of_role["answers"] or 0 for of_role in audit.roles.values())
+            shares[audit.run] = answers / n
     if not shares:
         return ""
-    most = max(shares, key=lambda run: shares[run])
+    most = max(shares, key=shares.__getitem__)
     share = f"{100 * shares[most]:.0f}%"
     if len(shares) == 1:
         return (

@@ -113,7 +113,10 @@ def compare(
     n = validate.same_length(labels=outcome.labelled, a=a, b=b, pert=perts, gene=genes)
     first, second = shared_rows(a, b)
     influence = influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], cells)
-    return Comparison(*row_counts(outcome, n), *paired_estimates(influence, perts, genes))
+    return Comparison(
+        *row_counts(outcome, n),
+        *paired_estimates(influence, dependence_of(influence, perts, genes)),
+    )
 
 
 def compare_macro(a: ScoredRows, b: ScoredRows) -> Comparison:
@@ -122,20 +125,14 @@ def compare_macro(a: ScoredRows, b: ScoredRows) -> Comparison:
     first, second = shared_rows(a.scores, b.scores)
     both = [*tasks(a.outcome, first), *tasks(a.outcome, second)]
     influence, dependence = macro_influence(both, a)
-    return Comparison(
-        *row_counts(a.outcome, len(a.pert)), *_paired_estimates(influence, dependence)
-    )
+    return Comparison(*row_counts(a.outcome, len(a.pert)), *paired_estimates(influence, dependence))
 
 
-def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[Difference]:
+def paired_estimates(influence: Influence, dependence: Dependence) -> list[Difference]:
     """Return the differences in DE, DIR and their mean.
 
     influence: of four AUROCs, DE and DIR of the first run and of the second, without strata.
     """
-    return _paired_estimates(influence, dependence_of(influence, pert, gene))
-
-
-def _paired_estimates(influence: Influence, dependence: Dependence) -> list[Difference]:
     none = np.zeros(2)
     metrics = (DE, DIR, MEAN)
     values = [

@@ -244,8 +244,10 @@ def _carriers_of(
     constant = np.array(
         [_is_constant(influence, part, rows) for part, rows in zip(parts, carrying, strict=True)]
     )
-    enough = [_has_groups(influence, part, dependence.units) for part in parts]
-    carriers = np.where(np.array(enough)[:, None], carrying, np.nan)
+    carriers = np.array(carrying)
+    if dependence.units is not None:
+        enough = [_has_groups(influence, part, dependence.units) for part in parts]
+        carriers[~np.array(enough)] = np.nan
     numbers["row"] = np.where(constant, np.inf, carriers).min(axis=0)
     return lambda s: Carriers(
         {unit: float(variances[unit][s]) for unit in numbers},
@@ -254,13 +256,11 @@ def _carriers_of(
     )
 
 
-def _has_groups(influence: Influence, weights: Floats, units: Codes | None) -> bool:
+def _has_groups(influence: Influence, weights: Floats, units: Codes) -> bool:
     """Return whether an average over groups has enough of them for an interval.
 
     It is known before any score: a rule that asks the scores would choose among data sets.
     """
-    if units is None:
-        return True
     used = np.flatnonzero(np.repeat(weights, 2))
     return len(np.unique(units[influence.members[used].any(axis=0)])) >= FEWEST_GROUPS
 

@@ -18,7 +18,7 @@ from math import fsum
 import numpy as np
 
 from core.stats.arrays import Bools, Codes, Floats, codes_or_one, count_codes, divide, sum_by_group
-from core.stats.auroc import Placements, placements
+from core.stats.auroc import placements
 from core.stats.scores_and_labels import Task
 
 ROUNDING = 1e-12  # of AUROCs, and of the terms of a variance, below which nothing is left of it
@@ -49,7 +49,7 @@ class Influence:
         """Σ weights · values, of shape (n_strata,), over the statistics whose weight is not 0."""
         used = np.flatnonzero(weights)
         terms = (weights[used, None] * self.values[used]).T
-        return np.array([fsum(term) for term in terms])  # exact, so that a run minus itself is 0
+        return np.array(list(map(fsum, terms)))  # exact, so that a run minus itself is 0
 
 
 def influence_of(
@@ -67,18 +67,15 @@ def influence_of(
             positive, task.values[rows], None if stratum is None else stratum[rows], n_strata
         )
         values[k], counts[k] = placed.auroc, placed.positives + placed.negatives
-        influence = _row_influence(placed, positive, where[rows])
+        inside = where[rows]
+        class_size = np.where(positive, placed.positives[inside], placed.negatives[inside])
+        pairs = placed.pairs[inside]
+        share = np.where(pairs > 0, placed.auroc[inside] * pairs / class_size, 0.0)
+        influence = divide(placed.won - share, pairs, 0.0)
         members[2 * k], members[2 * k + 1] = rows & task.positive, rows & ~task.positive
         parts[2 * k, rows] = np.where(positive, influence, 0.0)
         parts[2 * k + 1, rows] = np.where(positive, 0.0, influence)
     return Influence(values, counts, parts, members, where)
-
-
-def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Floats:
-    class_size = np.where(positive, placed.positives[stratum], placed.negatives[stratum])
-    pairs = placed.pairs[stratum]
-    centred = placed.won - np.where(pairs > 0, placed.auroc[stratum] * pairs / class_size, 0.0)
-    return divide(centred, pairs, 0.0)
 
 
 def mean_influence(found: Sequence[Influence]) -> Influence:
@@ -123,9 +120,8 @@ def carrying_rows(influence: Influence, weights: Floats) -> Floats:
     A third of as many normal ones. NaN without an influence.
     """
     squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
-    total, fourth = (
-        sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2)
-    )
+    total = sum_by_group(influence.stratum, influence.n_strata, squares)
+    fourth = sum_by_group(influence.stratum, influence.n_strata, squares**2)
     return divide(total**2, fourth)
 
 
@@ -140,9 +136,8 @@ def effective_clusters(
     many as Satterthwaite gives to normal rows.
     """
     squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
-    total, fourth = (
-        sum_by_group(influence.stratum, influence.n_strata, each) for each in (squares, squares**2)
-    )
+    total = sum_by_group(influence.stratum, influence.n_strata, squares)
+    fourth = sum_by_group(influence.stratum, influence.n_strata, squares**2)
     numbers: list[Floats] = []
     for clusters in axes:
         of_cluster, stratum = _sum_by_unit(squares, clusters, influence)

@@ -129,7 +129,9 @@ def widest_interval(
     single cluster is constant and left out. An estimate at one of the `limits`, such as the AUROC
     of a perfect ranking, has a standard error of 0, which is meaningless, so the limits are NaN.
     """
-    unit = _unit_of_axes(n_perts > 1, n_genes > 1)
+    unit: Unit = "pert" if n_perts > 1 else "gene" if n_genes > 1 else "row"
+    if n_perts > 1 and n_genes > 1:
+        unit = "two-way"
     axes = [n for n in (n_perts, n_genes) if n > 1]
     first = by_unit[0]
     se = max((one.se for one in by_unit if not np.isnan(one.se)), default=float("nan"))
@@ -172,9 +174,10 @@ class Carriers:
         """
         # n normal influences have the number n / 3
         of_rows = 0.0 if is_difference else self.variances["row"] ** 2 / (3 * self.numbers["row"])
-        added = [unit for unit in AXES if self._excess(unit) > 0]
         parts = of_rows + sum(
-            self.variances[unit] ** 2 / max(self.numbers[unit] - 1, 0.5) for unit in added
+            self.variances[unit] ** 2 / max(self.numbers[unit] - 1, 0.5)
+            for unit in AXES
+            if self._excess(unit) > 0
         )
         return max(self.variance**2 / parts, 1.0) if parts else float("inf")
 
@@ -242,12 +245,6 @@ def _with_error(
     else:
         low, high = np.clip((value - half, value + half), *limits)
     return replace(interval, low=float(low), high=float(high), se=se)
-
-
-def _unit_of_axes(by_pert: bool, by_gene: bool) -> Unit:
-    if by_pert and by_gene:
-        return "two-way"
-    return "pert" if by_pert else "gene" if by_gene else "row"
 
 
 def p_gt_0(interval: Interval) -> float:

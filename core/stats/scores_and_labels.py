@@ -101,11 +101,8 @@ def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
     """Return both runs' scores; a score missing in one run is missing in both, so that both rank
     the same rows."""
     no_de, no_up = np.isnan(a.p_de) | np.isnan(b.p_de), np.isnan(a.p_up) | np.isnan(b.p_up)
-    first, second = (
-        Scores(np.where(no_de, np.nan, each.p_de), np.where(no_up, np.nan, each.p_up))
-        for each in (a, b)
-    )
-    return first, second
+    first = Scores(np.where(no_de, np.nan, a.p_de), np.where(no_up, np.nan, a.p_up))
+    return first, Scores(np.where(no_de, np.nan, b.p_de), np.where(no_up, np.nan, b.p_up))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,11 +29,6 @@ class CutPlan:
     k: int = 5
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        validate.whole_number("cuts", self.cuts, 1)
-        validate.whole_number("k", self.k, 2)
-        validate.whole_number("seed", self.seed, 0)
-
 
 DEFAULT_CUTS = CutPlan()
 
@@ -83,6 +78,8 @@ def selection_optimism(
     """
     if not len(settings):
         raise InputError("settings: got none; expected at least one")
+    validate.whole_number("cuts", plan.cuts, 1)
+    validate.whole_number("k", plan.k, 2)
     # p_up is missing in all settings if it is missing in one.
     missing = np.any([np.isnan(each.scores.p_up) for each in settings], axis=0)
     settings, rows = (

@@ -26,7 +26,7 @@ from core.store.queries import (
     records,
 )
 from core.store.text_search import contains, json_pattern_of, pattern_of
-from core.store.traces import failed_call
+from core.store.traces import FAILED
 
 _TABLE = TABLES["prediction"]
 # What kNN noted for each row, in the run or in its parents.
@@ -58,6 +58,9 @@ MOST_ERRORS: Order = "most failed tool calls first"
 LONGEST: Order = "longest trace first"
 BY_STEPS: tuple[Order, ...] = (MOST_STEPS, MOST_TOOLS, MOST_ERRORS, LONGEST)
 _EVENTS = "FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id"
+# that an event t is a tool's answer about a failed call
+_FAILED_CALL = f"""t.kind = 'observation' AND (json_extract_string(t.meta, '$.error') IS NOT NULL
+  OR regexp_matches(t.content, '{FAILED}', 'i'))"""
 # The SQL expression that an order sorts by, if it is not P(DE).
 _QUANTITIES: dict[Order, str] = {
     "P(up | DE), high first": "q.p_up_given_de",
@@ -83,7 +86,7 @@ _QUANTITIES: dict[Order, str] = {
     ),
     MOST_STEPS: f"(SELECT count(*) {_EVENTS} AND t.kind = 'tool_call')",
     MOST_TOOLS: f"(SELECT count(DISTINCT t.role) {_EVENTS} AND t.kind = 'tool_call')",
-    MOST_ERRORS: f"(SELECT count(*) {_EVENTS} AND t.kind = 'observation' AND {failed_call('t')})",
+    MOST_ERRORS: f"(SELECT count(*) {_EVENTS} AND {_FAILED_CALL})",
     LONGEST: f"(SELECT sum(length(t.content)) {_EVENTS})",
 }
 _LOW_FIRST = ("P(DE), low first", "P(up | DE), low first")

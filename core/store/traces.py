@@ -56,15 +56,6 @@ R = TypeVar("R")
 FAILED = r"^\s*(?:error\b|execution error\b|traceback \(|exception\b|http error\b|timed? ?out\b)"
 
 
-def failed_call(event: str) -> str:
-    """Return the SQL condition that an event, an observation of this name in the query, is of a
-    call that failed."""
-    return (
-        f"(json_extract_string({event}.meta, '$.error') IS NOT NULL OR"
-        f" regexp_matches({event}.content, '{FAILED}', 'i'))"
-    )
-
-
 def insertion_of(
     run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]
 ) -> Insertion:

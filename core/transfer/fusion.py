@@ -21,7 +21,7 @@ from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.comparison import paired_estimates
-from core.stats.delong import Estimate
+from core.stats.delong import Estimate, dependence_of
 from core.stats.official_score import Metrics, row_counts
 from core.stats.ranks import nearest_percentiles, percentiles, percentiles_against
 from core.stats.scores_and_labels import (
@@ -375,7 +375,8 @@ class LiveFusion:
         influence = influence_within_cells(
             [*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells
         )
-        differences = paired_estimates(influence, self.rows.pert, self.rows.gene)
+        dependence = dependence_of(influence, self.rows.pert, self.rows.gene)
+        differences = paired_estimates(influence, dependence)
         de, direction, mean = (
             MetricChange(difference.a, difference.b, difference.change)
             for difference in differences

@@ -54,8 +54,9 @@ class RowIndex:
 
         symbols = sorted({*pert, *gene})
         places = pd.Index(np.asarray(symbols, dtype=object))
-        axes = (pd.Index(np.asarray(axis, dtype=object)) for axis in (pert, gene))
-        rows = rows_of(*map(places.get_indexer, axes))
+        perts = pd.Index(np.asarray(pert, dtype=object))
+        genes = pd.Index(np.asarray(gene, dtype=object))
+        rows = Rows(places.get_indexer(perts), places.get_indexer(genes))
         label_array = np.asarray(labels, dtype=object)
         labelled = knowledge_of(label_array, rows)
         is_training = np.broadcast_to(np.asarray(splits, dtype=object) == TRAIN, len(rows))
@@ -90,13 +91,15 @@ class RowIndex:
     def positions_of(self, pair_ids: Sequence[str]) -> Codes:
         """Return the positions of the rows with these ids. Raise InputError for unknown ids, naming
         the first."""
-        if missing := [key for key in pair_ids if key not in self.positions]:
+        found = map(self.positions.__getitem__, pair_ids)
+        try:
+            return np.fromiter(found, dtype=np.intp, count=len(pair_ids))
+        except KeyError:
+            missing = [key for key in pair_ids if key not in self.positions]
             raise InputError(
                 f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,}"
                 " ids are not)"
-            )
-        found = map(self.positions.__getitem__, pair_ids)
-        return np.fromiter(found, dtype=np.intp, count=len(pair_ids))
+            ) from None
 
     def symbol(self, code: int) -> str:
         """Return the symbol of a code."""

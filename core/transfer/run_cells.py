@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -90,7 +91,7 @@ def distinct_protocols(protocols: Iterable[EvaluationProtocol]) -> tuple[Evaluat
         for each in protocols
         if each.kind != "test"
     }
-    return tuple(sorted(used, key=lambda each: (each.kind, each.k, each.seed)))
+    return tuple(sorted(used, key=attrgetter("kind", "k", "seed")))
 
 
 def folds_among(protocols: Iterable[EvaluationProtocol]) -> list[EvaluationProtocol]:

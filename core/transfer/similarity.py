@@ -121,6 +121,8 @@ class Cosines:
                 total += product
             else:
                 total[rows[:, None], columns] += product
+        if len(self.units) == 1:
+            return total
         return _mean(total, self._find_covered_pairs(), queries, known)
 
     def covers(self, symbols: Codes) -> Bools:
@@ -157,6 +159,8 @@ class SimilarityMatrices:
                 if covered.all()
                 else np.where(covered[queries, None] & covered[known], part, 0.0)
             )
+        if len(self.matrices) == 1:
+            return total
         return _mean(total, self.covered, queries, known)
 
     def covers(self, symbols: Codes) -> Bools:
@@ -232,8 +236,6 @@ def _vectors_of(units: UnitVectors, symbols: Codes) -> Floats:
 def _mean(total: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
     """Divide the sum over spaces, in place, by the number of spaces that cover both symbols;
     covered: (n_spaces, n_symbols)."""
-    if len(covered) == 1:
-        return total
     spaces = covered[:, queries].T.astype(np.float64) @ covered[:, known].astype(np.float64)
     total /= np.maximum(spaces, 1.0, out=spaces)
     return total

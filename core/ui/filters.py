@@ -9,8 +9,7 @@ import streamlit as st
 
 from core.base.texts import NO_LABEL
 from core.base.types import FLAG_NAMES
-from core.methods.brief_checks import FINDINGS
-from core.methods.text_rules.text import SHORT
+from core.methods.brief_checks import FINDINGS, SHORT
 from core.scoring.row_numbers import score_name
 from core.store.predictions import (
     ADVOCATES_DISAGREE,

@@ -88,9 +88,7 @@ def choose_one(
     # Set it in every run: a popover that is opened for the first time shows the value set by the
     # latest run.
     st.session_state[key] = value if value in (None, *titles) else default
-    chosen = widget(
-        label, list(titles), format_func=lambda option: titles[option], key=key, **options
-    )
+    chosen = widget(label, list(titles), format_func=titles.__getitem__, key=key, **options)
     links.set_parameter(name, None if chosen == default else chosen)
     return default if chosen is None else str(chosen)
 
@@ -118,9 +116,7 @@ def choose_several(
     _follow_default(key, list(default))
     # set again, as in `choose_one`
     st.session_state[key] = [value for value in st.session_state[key] if value in titles]
-    chosen = list(
-        widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options)
-    )
+    chosen = list(widget(label, list(titles), format_func=titles.__getitem__, key=key, **options))
     links.set_parameter(name, None if chosen == list(default) else chosen or "")
     return chosen
 

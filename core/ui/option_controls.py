@@ -16,7 +16,6 @@ from core.base.fields.record import make, option_of, options_of
 from core.base.fields.setting import Option
 from core.llm.call_settings import CallSettings
 from core.methods.base import Method
-from core.runs.prompt_files import PromptFile
 from core.store.datasets import Dataset
 from core.ui.linked import bind, choose_one, choose_several
 from core.ui.loaders.records import all_spaces, predicting_runs
@@ -214,7 +213,11 @@ def _show_upload(option: Option, title: str, key: str) -> Any:
         st.caption(f"{title}: readers cannot upload files.")
         return option.default
     file = st.file_uploader(title, ["csv", "jsonl"], help=option.about.help, key=f"upload-{key}")
-    return option.default if file is None else PromptFile(file.name, file.getvalue())
+    if file is None:
+        return option.default
+    from core.runs.prompt_files import PromptFile  # imports a method and every tool
+
+    return PromptFile(file.name, file.getvalue())
 
 
 def _show_number(option: Option, title: str, about: Mapping[str, Any]) -> Any:

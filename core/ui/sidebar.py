@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -362,7 +363,7 @@ def _choose_for(
     best."""
     if run is not None and _suits(run, address):
         return run, why
-    found = max(reversed(runs), key=lambda each: _merits(each, address), default=None)
+    found = max(reversed(runs), key=partial(_merits, address=address), default=None)
     what = "debate" if found is not None and found.method == "debate" else "run"
     return (
         found,

@@ -10,18 +10,16 @@ from hypothesis import strategies as st
 
 from core.base.types import Evidence, Flag, Prediction, RowResult, TraceEvent
 from core.methods.brief_checks import (
+    BARE,
     FAULTS,
     FINDINGS,
+    SHORT,
     check_brief,
     check_rows,
     find_faults,
     flags_with_collapse,
 )
-from core.methods.text_rules.text import (
-    BARE,
-    SHORT,
-    split_sentences,
-)
+from core.methods.text_rules.text import split_sentences
 
 LONG = "x" * SHORT
 # The two published patterns as they are written down, each with its letter in the last group but one.

@@ -136,4 +136,4 @@ def test_no_settings_and_no_cuts_are_refused() -> None:
     with pytest.raises(InputError, match="settings: got none"):
         selection_optimism([])
     with pytest.raises(InputError, match="k: got 1"):
-        CutPlan(k=1)
+        selection_optimism(settings(), CutPlan(k=1))

@@ -7,16 +7,19 @@ a separate table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 from core.base.errors import InputError, SettingError
 from core.base.fields.setting import Option, option_of_field
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 _PART = "part"  # in the metadata of a field
+# a class has a hash, which the declared type of `cache` does not know
+_cached: Callable[[F], F] = cast(Any, cache)
 
 
 @dataclass(frozen=True)
@@ -38,14 +41,10 @@ def is_part(each: Field[Any]) -> bool:
     return _PART in each.metadata
 
 
+@_cached
 def options_of(record: Any) -> tuple[Option, ...]:
     """Return the settings of a kind of record in the order of its fields. Raise TypeError if two
     have one name."""
-    return _options(record)
-
-
-@cache
-def _options(record: Any) -> tuple[Option, ...]:
     found: list[Option] = []
     for _, option, inner in list_fields(record):
         found += [option] if option is not None else options_of(inner) if inner is not None else []
@@ -62,14 +61,10 @@ def option_of(record: Any, name: str) -> Option:
     return {option.name: option for option in options_of(record)}[name]
 
 
+@_cached
 def list_fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
     """Return the fields of a kind of record, each with the setting that it declares, or the record
     whose settings it brings."""
-    return _fields(record)
-
-
-@cache
-def _fields(record: Any) -> tuple[tuple[Field[Any], Option | None, Any], ...]:
     hints = get_type_hints(record, include_extras=True)
     found = []
     for each in fields(record):
@@ -132,8 +127,11 @@ def _read(record: type, given: Mapping[str, object]) -> dict[str, Any]:
 
 def check_values(record: Any) -> None:
     """Raise SettingError for the first value of a record that its setting may not have."""
-    for name, value in values_of(record).items():
-        option_of(type(record), name).read(value)
+    for each, option, inner in list_fields(type(record)):
+        if option is not None:
+            option.read(getattr(record, each.name))
+        elif inner is not None:
+            check_values(getattr(record, each.name))
 
 
 def values_of(record: Any) -> dict[str, Any]:

@@ -18,16 +18,15 @@ class CellKind(JobKind):
     """Labels of files of cells."""
 
     name, title, page, tab = "cells", "labels of cells", "data", "Import"
+    place = "jobs/cells"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield the jobs started here."""
-        if not (folders := overview.list_folders(workspace, self.name)):
-            return
         from core.features.cells.actions import dataset_of
 
         with workspace.store.read() as db:
             made = {dataset.name: dataset.id for dataset in datasets.list_all(db)}
-        for folder in folders:
+        for folder in overview.list_folders(workspace, self.name):
             name = dataset_of(folder)
             view = {"tab": self.tab, **({"dataset": made[name]} if name in made else {})}
             job = self.job_in(folder, name, view=view)

@@ -39,7 +39,7 @@ from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.comparison import Comparison, paired_estimates, widen_difference
-from core.stats.delong import Estimate
+from core.stats.delong import Estimate, dependence_of
 from core.stats.influence import mean_influence
 from core.stats.official_score import row_counts
 from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
@@ -234,7 +234,8 @@ def compare_scores(
             influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], cells)
         )
     values = np.stack([influence.values[:, 0].reshape(2, 2) for influence in influences])
-    parts = paired_estimates(mean_influence(influences), rows.pert, rows.gene)
+    influence = mean_influence(influences)
+    parts = paired_estimates(influence, dependence_of(influence, rows.pert, rows.gene))
     noise = [replicate_noise(values[:, arm], replicates) for arm in (0, 1)]
     of_change = replicate_noise(values[:, 1] - values[:, 0], replicates)
     widened = [

@@ -16,11 +16,10 @@ class FinetuneKind(JobKind):
     """Fine-tunes, which lie in data/finetune."""
 
     name, title = "finetune", "fine-tune"
+    place = "finetune"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every fine-tune."""
-        if not any((workspace.settings.data / self.name).glob("[!.]*")):
-            return
         from core.features.finetune.actions import list_all
 
         for folder in list_all(workspace):

@@ -15,13 +15,8 @@ from typing import Any
 from core.base.texts import cut_at_word, parse_json
 from core.base.types import MarkedPassage
 from core.features import hooks
-from core.methods.text_rules.text import (
-    FEWEST_SENTENCES,
-    SHORT,
-    RuleText,
-    own_side_sentence,
-    split_sentences,
-)
+from core.methods.brief_checks import FEWEST_SENTENCES, SHORT
+from core.methods.text_rules.text import RuleText, own_side_sentence, split_sentences
 from core.scoring.row_trace import SIDES
 from core.store import Cursor
 from core.store.runs import Run

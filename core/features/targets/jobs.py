@@ -15,11 +15,10 @@ class TargetKind(JobKind):
     """Trainings of target rankings, which lie in data/targets."""
 
     name, title, page, tab = "targets", "target ranking", "targets", "Training"
+    place = "targets"
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:
         """Yield every target ranking."""
-        if not has_rankings(workspace):
-            return
         from core.features.targets.actions import list_all
 
         for folder in list_all(workspace):
@@ -34,7 +33,7 @@ class TargetKind(JobKind):
 
 def has_rankings(workspace: Workspace) -> bool:
     """Return whether a target ranking was started here."""
-    return any((workspace.settings.data / KIND.name).glob("[!.]*"))
+    return any((workspace.settings.data / KIND.place).glob("[!.]*"))
 
 
 KIND = TargetKind()

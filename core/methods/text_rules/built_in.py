@@ -6,10 +6,8 @@ from __future__ import annotations
 import re
 
 from core.base.types import Flag
+from core.methods.brief_checks import BARE, FEWEST_SENTENCES, SHORT
 from core.methods.text_rules.text import (
-    BARE,
-    FEWEST_SENTENCES,
-    SHORT,
     Rule,
     RuleText,
     concludes_for_other_side,

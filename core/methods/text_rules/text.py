@@ -16,10 +16,6 @@ from typing import Literal, NamedTuple
 import core.methods.text_rules as room
 from core.base.feature import declared_in, find_named
 
-SHORT = 120  # in characters; a shorter text is one line of a chat window
-BARE = 12  # in characters; too few for a sentence
-FEWEST_SENTENCES = 3
-
 # The published question's options are A up, B down, C none; these contradict the side that a role
 # argues for.
 OPTIONS_AGAINST = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}

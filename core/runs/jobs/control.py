@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -99,7 +100,8 @@ class JobKind:
     differs.
 
     name: one word, the folder below data/jobs. title: for people. page, tab: of the app.
-    verbs: what `jobs` can do to one, beside listing it.
+    verbs: what `jobs` can do to one, beside listing it. place: the folder in data/ that holds them;
+    "" if no folder tells whether there are any.
     """
 
     verbs: tuple[str, ...] = ("log", "stop", "resume")
@@ -107,6 +109,7 @@ class JobKind:
     title: str
     page: str = ""
     tab: str = ""
+    place: str = ""
 
     def list_jobs(self, workspace: Workspace) -> Iterable[Job]:
         """Yield every job of this kind."""
@@ -174,14 +177,8 @@ class JobKind:
 def kinds() -> Mapping[str, JobKind]:
     """Return the kinds that features bring, by name, sorted."""
     return MappingProxyType(
-        {kind.name: kind for kind in sorted(hooks("jobs"), key=lambda kind: kind.name)}
+        {kind.name: kind for kind in sorted(hooks("jobs"), key=attrgetter("name"))}
     )
-
-
-def every_job(workspace: Workspace, names: Iterable[str] = ()) -> Iterator[Job]:
-    """Yield the jobs of the kinds of these names, by default of all."""
-    for name in names or kinds():
-        yield from kinds()[name].list_jobs(workspace)
 
 
 Resume = Callable[[Workspace, Job], object]  # starts a process that continues a job
@@ -190,8 +187,12 @@ Resume = Callable[[Workspace, Job], object]  # starts a process that continues a
 def list_jobs(workspace: Workspace, names: Iterable[str] = ()) -> list[Job]:
     """Return the jobs of the named kinds, by default of all kinds: live jobs first, then the latest
     started."""
+    jobs: list[Job] = []
+    for kind in map(kinds().__getitem__, names or kinds()):
+        if not kind.place or any((workspace.settings.data / kind.place).glob("[!.]*")):
+            jobs += kind.list_jobs(workspace)
     return sorted(
-        every_job(workspace, names),
+        jobs,
         key=lambda job: (not job.is_live, -(job.begun_at or 0.0), job.title),
     )
 

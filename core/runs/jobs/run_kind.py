@@ -11,6 +11,7 @@ from core.base.errors import DeskError, NotFound, StateError
 from core.base.texts import describe_duration
 from core.base.types import LIVE_STATES
 from core.runs.jobs.control import Job, JobKind
+from core.runs.run_folder import RUNS
 from core.runs.run_state import Status, status_of
 from core.runs.workspace import Workspace
 from core.store import runs
@@ -22,6 +23,7 @@ class RunKind(JobKind):
 
     verbs = (*JobKind.verbs, "pause", "cancel", "retry")
     name, title, page = "run", "run", "run"
+    place = RUNS
     of_readings = False
 
     def list_jobs(self, workspace: Workspace) -> Iterator[Job]:

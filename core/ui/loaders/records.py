@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -76,9 +76,8 @@ def all_runs() -> list[Run]:
 def _label_counts() -> dict[str, dict[str, int]]:
     """Return `runs.label_counts` by run: a page asks for many."""
     with reading() as db:
-        counts = runs.label_counts(db)
-    columns = (counts[name].tolist() for name in ("run", "labelled", "training"))
-    return {run: {"labelled": n, "training": of} for run, n, of in zip(*columns, strict=True)}
+        counts = runs.label_counts(db).set_index("run")
+    return cast("dict[str, dict[str, int]]", counts[["labelled", "training"]].to_dict("index"))
 
 
 def count_labelled(run: str, of: Literal["labelled", "training"] = "labelled") -> int:

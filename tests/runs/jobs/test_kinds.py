@@ -325,7 +325,7 @@ def test_a_name_of_several_is_asked_for_with_its_kind(
 ) -> None:
     one = of_kind(crashed, "cells")
     other = Job("targets", "k", "screen", one.folder, "done")
-    monkeypatch.setattr(control, "every_job", lambda *_: iter([one, other]))
+    monkeypatch.setattr(control, "list_jobs", lambda *_: [one, other])
     with pytest.raises(
         InputError, match=rf"2 jobs have this name, expected one of cells/{one.key}, targets/k"
     ):

@@ -91,13 +91,13 @@ def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> 
         "baseline": rows.baseline,
         "components": [
             {
-                "de": _floats(de),
-                "up": _floats(up),
-                "scale": None if scale is None or i == 0 else _floats(scale[i]),
+                "de": _pack(de),
+                "up": _pack(up),
+                "scale": None if scale is None or i == 0 else _pack(scale[i]),
             }
             for i, (de, up) in enumerate(zip(live.percentiles.de, live.percentiles.up, strict=True))
         ],
-        "before": {"de": _floats(live.baseline.p_de), "up": _floats(live.baseline.p_up)},
+        "before": {"de": _pack(live.baseline.p_de), "up": _pack(live.baseline.p_up)},
         "ids": list(rows.pair_ids),
         **_axis("pert", live.rows.pert, rows.perts),
         **_axis("gene", live.rows.gene, rows.genes),
@@ -166,11 +166,7 @@ def _axis(name: str, codes: Codes, symbols: Sequence[str]) -> dict[str, Any]:
     return {f"{name}s": [symbols[row] for row in first], name: _pack(dense, np.uint32)}
 
 
-def _floats(values: Floats) -> str:
-    return _pack(values, np.float64)
-
-
-def _pack(values: ArrayLike, kind: type[np.generic]) -> str:
+def _pack(values: ArrayLike, kind: type[np.generic] = np.float64) -> str:
     """Return Base64 of numbers in little-endian order."""
     array = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
     return base64.b64encode(array.tobytes()).decode("ascii")

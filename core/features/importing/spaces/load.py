@@ -25,7 +25,7 @@ from core.base.texts import list_some, parse_json
 from core.base.workbook import is_workbook, text_of_workbook
 from core.embeddings import checkpoints
 from core.embeddings.checkpoints import read_pickled_vectors
-from core.embeddings.space import Space, first_line, make_space
+from core.embeddings.space import Space, first_line, make_space, tensor
 from core.features.importing.spaces import tables
 from core.features.importing.spaces.tables import make_imported_space, refuse_many
 
@@ -169,7 +169,7 @@ def load_safetensors(path: Path, name: str) -> Space:
     return make_space(
         name,
         metadata["symbols"].split("\n"),
-        checkpoints.tensor(path, keys[0]),
+        tensor(path, keys[0]),
         metadata.get("source", path.name),
         notes=notes,
         built_from_labels=metadata.get("built_from_labels"),

@@ -6,8 +6,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.base.types import FLAG_NAMES
-from core.methods.brief_checks import ALL, FINDINGS
-from core.methods.text_rules.text import SHORT, rule_named
+from core.methods.brief_checks import ALL, FINDINGS, SHORT
+from core.methods.text_rules.text import rule_named
 from core.plots.printed import captioned
 from core.scoring.debate_audit import DebateAudit
 from core.scoring.row_numbers import FLAG_HELP

@@ -17,7 +17,7 @@ from core.base.config import REPOSITORY
 from core.base.texts import count_text, cut_at_word, number_text, parse_json
 from core.features.reading.row_reason import REASON_KEYS
 from core.features.reading.rows.marked_text import Marks, lines_of, to_markdown, without_emphasis
-from core.methods.text_rules.text import SHORT
+from core.methods.brief_checks import SHORT
 from core.plots import drawing
 from core.scoring.row_trace import NO_TRACE, Stage, Step, stages_of
 from core.store.runs import Run

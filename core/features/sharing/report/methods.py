@@ -13,7 +13,7 @@ from core.base.texts import NO_BIOLOGY
 from core.features.sharing.report.document import Html, element, join, lines, table
 from core.features.sharing.report.material import Material, dataset_text, run_facts
 from core.features.sharing.report.selection import ReportSelection
-from core.methods.text_rules.text import BARE, SHORT
+from core.methods.brief_checks import BARE, SHORT
 from core.scoring.controls import PERMUTATIONS, SEED
 from core.scoring.sentences import FOLDS, LEAVE_ONE_OUT, PROBABILITY_HELP, RANK_HELP, SCORE_HELP
 from core.store.runs import Run

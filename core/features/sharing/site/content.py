@@ -13,7 +13,7 @@ from core.base.texts import NO_LABEL
 from core.base.types import FLAG_NAMES, Flag
 from core.features.sharing.report.material import dataset_text, run_facts
 from core.features.sharing.report.rows import Row, evidence_card, row_texts
-from core.methods.text_rules.text import SHORT
+from core.methods.brief_checks import SHORT
 from core.plots import drawing
 from core.scoring import row_numbers
 from core.scoring.debate_audit import load_audit
