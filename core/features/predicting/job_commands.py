@@ -21,7 +21,6 @@ from core.runs import run_control
 from core.runs.jobs import control
 from core.runs.jobs.control import Job
 from core.runs.jobs.run_kind import RunKind
-from core.runs.model_servers import ChangedSettings, change_settings
 from core.runs.workspace import Workspace
 
 app = typer.Typer(no_args_is_help=True)
@@ -83,6 +82,7 @@ _add_verb(
 def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
     """Add a command that goes on with a run, perhaps elsewhere or with more tokens, or with another
     job."""
+    from core.runs.model_servers import ChangedSettings, change_settings
 
     @app.command(verb, help=about)
     @takes(ChangedSettings)
