@@ -17,6 +17,7 @@ from core.base.result import plain
 from core.base.types import LIVE_STATES
 from core.cli.base import Detach, RunName, say_progress, show, show_list, show_result
 from core.cli.settings import takes
+from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import SampleRequest
@@ -51,8 +52,6 @@ def label(
     ] = None,
 ) -> None:
     """Draw texts of a run that people read for a rubric; export and import their answers."""
-    from core.features.arguments import readings
-
     wanted = make(SampleRequest, chosen)
     given = (("--sample", wanted.size), ("--export", export), ("--import", import_))
     asked = [option for option, value in given if value is not None]
@@ -129,8 +128,6 @@ Answer = Annotated[
 @app.command("list")
 def list_(context: typer.Context) -> None:
     """List the rubrics: those that a rule answers, then those that were added."""
-    from core.features.arguments import readings
-
     show_list(
         "rubrics",
         plain(readings.list_rubrics(context.obj)),
@@ -150,8 +147,6 @@ def add(
     ],
 ) -> None:
     """Add a rubric of the user's own, which people, a model or its pattern answer."""
-    from core.features.arguments import readings
-
     rubric = readings.add_rubric_file(context.obj, file)
     show(
         plain(rubric),
@@ -176,7 +171,6 @@ def run_(
     ignored, or decide the judge. A model reads both: without --judge model and options for asking
     it, the newest finished reading is shown.
     """
-    from core.features.arguments import readings
     from core.features.arguments.findings import kinds
 
     kind = kinds().get(name)
@@ -211,7 +205,6 @@ def _read_by_model(
     context: typer.Context, rubric: Rubric, run: str, settings: ReadingSettings, detach: bool
 ) -> Run:
     """Say what a reading costs and start it; return it as it is now."""
-    from core.features.arguments import readings
     from core.runs.jobs import overview
     from core.store import runs
 
@@ -251,8 +244,6 @@ def rate(
 ) -> None:
     """Show how often a run's texts have an answer, by the judge, and corrected by people's
     labels."""
-    from core.features.arguments import readings
-
     _show_rates(context.obj, readings.find_rubric(context.obj, name), run, (judge, reading), answer)
 
 
@@ -265,7 +256,6 @@ def _show_rates(
 ) -> None:
     """Print the rates of an answer. judged_by: the judge, and the name of its reading."""
     from core.base.errors import InputError
-    from core.features.arguments import readings
     from core.features.arguments.rates import load_rates
 
     answers, made_by = readings.answers(workspace, rubric, run, *judged_by)
@@ -296,7 +286,6 @@ def worth(
     """Compare a run's rows with an answer and those without: hits, and contributions to DE and
     DIR."""
     from core.base.fields.setting import split_names
-    from core.features.arguments import readings
     from core.features.arguments.worth import load_outcomes, rubric_worth
     from core.scoring import run_scores
 

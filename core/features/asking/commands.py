@@ -12,7 +12,7 @@ from core.base.result import plain
 from core.base.texts import number_text, printable
 from core.cli.base import say, show, working
 from core.cli.settings import takes
-from core.features.asking.actions import Question
+from core.features.asking.question import SCRIPTED, Question
 from core.methods.base import method_named
 
 if TYPE_CHECKING:
@@ -58,8 +58,6 @@ def ask(
 
 
 def _shape(answer: Answer) -> dict[str, Any]:
-    from core.features.asking.actions import SCRIPTED
-
     numbers, run = answer.numbers, answer.run
     names = ("p_de", "p_up_given_de", "prediction_up", "prediction_down", "tokens", "flags")
     return {
@@ -88,8 +86,6 @@ def _argument(answer: Answer) -> Iterator[str]:
 
 
 def _sentence(answer: Answer) -> str:
-    from core.features.asking.actions import SCRIPTED
-
     p_de, p_up = (number_text(answer.numbers[name], ".2f") for name in ("p_de", "p_up_given_de"))
     simulated = ", simulated: no model argued" if answer.run.model == SCRIPTED else ""
     pair = printable(f"{answer.numbers['pert']} → {answer.numbers['gene']}")

@@ -12,12 +12,15 @@ from core.base.errors import InputError
 from core.base.fields.record import make, options_of
 from core.cli.base import say, show_result
 from core.cli.settings import takes
+from core.features.cells import label_record
+from core.features.cells import predictions as cell_predictions
 from core.features.cells.actions import LabelRequest
 from core.features.cells.comparisons import DesignSettings
 from core.features.cells.groups import GroupSettings
 from core.features.cells.labels import SamplingSettings, Thresholds
 from core.features.cells.predictions import PredictionOptions
 from core.features.cells.screen import LabelSettings
+from core.features.importing.commands import show_imports
 
 app = typer.Typer()
 
@@ -36,7 +39,6 @@ def describe(
 ) -> None:
     """Show the content of a file and the columns that would be chosen, before anything is
     computed."""
-    from core.features.cells import label_record
     from core.features.cells.actions import describe_file
 
     show_result(label_record.describe(describe_file(file, make(LabelSettings, chosen))))
@@ -51,7 +53,6 @@ def labels(
 ) -> None:
     """Make a dataset of a screen: compare each perturbation with control cells, label pairs, and
     sample them."""
-    from core.features.cells import label_record
     from core.features.cells.actions import label_cells
 
     asked = make(LabelRequest, chosen)
@@ -75,9 +76,6 @@ def predictions(
 ) -> None:
     """Make a run from predicted expression: every pair of the dataset gets P(DE) and P(up | DE), or
     is flagged."""
-    from core.features.cells import predictions as cell_predictions
-    from core.features.importing.commands import show_imports
-
     options = make(PredictionOptions, chosen)
     if "" in options.columns.values():
         raise InputError(

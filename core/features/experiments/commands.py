@@ -19,7 +19,6 @@ from core.base.result import Result, plain
 from core.base.texts import table_lines
 from core.cli.base import Detach, result_lines, say_arm, say_progress, show, show_result, working
 from core.cli.settings import listing, takes
-from core.features.experiments.engine import kinds
 from core.features.experiments.ledger_table import DecisionRule
 from core.llm.call_settings import CallSettings
 from core.runs.spec import CallsAtOnce, Model, Server
@@ -30,11 +29,15 @@ if TYPE_CHECKING:
     from core.features.experiments.ledger_result import LedgerResult
     from core.features.experiments.ledger_table import Entry
 
-_LISTING = listing(
-    lambda words: next((kinds()[word].settings for word in words if word in kinds()), None)
-)
+
+def _settings_of(words: Sequence[str]) -> type | None:
+    """Return the settings of the kind that a word names."""
+    from core.features.experiments.engine import kinds
+
+    return next((kinds()[word].settings for word in words if word in kinds()), None)
 
 
+_LISTING = listing(_settings_of)
 app = typer.Typer()
 MAX_BYTES = 10_000_000  # of a file that describes an experiment
 
@@ -89,7 +92,9 @@ def list_(context: typer.Context) -> None:
     from core.features.experiments import engine
 
     shown = ("name", "title", "question")
-    kind_records = [{name: getattr(kind, name) for name in shown} for kind in kinds().values()]
+    kind_records = [
+        {name: getattr(kind, name) for name in shown} for kind in engine.kinds().values()
+    ]
     with context.obj.store.read() as db:
         states = runs.statuses(db)
         names_of = {dataset.id: dataset.name for dataset in datasets.list_all(db)}
@@ -165,7 +170,7 @@ def show_(
     """Show the result of an experiment that was made here."""
     from core.features.experiments import engine
 
-    computed = kinds().get(name)
+    computed = engine.kinds().get(name)
     if computed is not None and computed.compute is not None:
         show_result(_make(context.obj, computed, make(computed.settings, {})))
         return
@@ -187,6 +192,8 @@ def _make(workspace: Workspace, kind: Kind, settings: Any) -> Result:
 
 
 def _is_file(target: str) -> bool:
+    from core.features.experiments.engine import kinds
+
     return target not in kinds() and (target.endswith(".toml") or Path(target).is_file())
 
 

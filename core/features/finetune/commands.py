@@ -12,8 +12,7 @@ from core.base.errors import StateError
 from core.base.fields.record import make
 from core.cli.base import say, say_progress, show
 from core.cli.settings import listing, takes
-from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneSettings
+from core.features.finetune.job_folder import FinetuneRequest, FinetuneSettings
 from core.features.finetune.jobs import KIND
 from core.runs.jobs import control
 from core.runs.workspace import Workspace

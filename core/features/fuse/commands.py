@@ -21,7 +21,7 @@ from core.cli.base import (
     working,
 )
 from core.cli.settings import takes
-from core.runs.component_loader import FusionRequest
+from core.runs.component_requests import FusionRequest
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
 from core.store import runs

@@ -22,8 +22,8 @@ from core.cli.base import (
     working,
 )
 from core.cli.settings import takes
-from core.features.neighbours.spaces import SPACE_SETTINGS
-from core.runs.component_loader import KnnRequest
+from core.features.neighbours.space_settings import SPACE_SETTINGS, CoresponseSettings
+from core.runs.component_requests import KnnRequest
 from core.runs.workspace import Workspace
 from core.store import spaces
 from core.store.spaces import SpaceRecord
@@ -146,9 +146,6 @@ CheckedDataset = Annotated[
 
 def _add_source(source: str, record: type) -> None:
     """Add the command that builds a space with the settings of a record."""
-    from core.features.neighbours import spaces as actions
-    from core.features.neighbours.spaces import CoresponseSettings
-    from core.runs import component_loader
 
     @spaces_app.command(source, help=record.__doc__)
     @takes(record)
@@ -159,6 +156,9 @@ def _add_source(source: str, record: type) -> None:
         dataset: CheckedDataset = None,
         replace: Replace = False,
     ) -> None:
+        from core.features.neighbours import spaces as actions
+        from core.runs import component_loader
+
         asked: Any = make(record, chosen)
         kind, options = actions.source_of(asked)
         if isinstance(asked, CoresponseSettings):

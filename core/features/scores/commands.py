@@ -12,7 +12,7 @@ from core.base.errors import InputError, MissingPackage
 from core.base.fields.setting import split_names
 from core.cli.base import Output, RunName, show, show_result
 from core.features import hooks
-from core.features.scores.slices import SLICES
+from core.features.scores.slicing import SLICES
 from core.runs.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def score(
 ) -> None:
     """Score a run: AUROCs with intervals by row, perturbation, gene and both, and how it was
     scored."""
-    from core.features.scores.slices import SHORT_NAMES, SlicesResult, available_slices
+    from core.features.scores.slices import SlicesResult
+    from core.features.scores.slicing import SHORT_NAMES, available_slices
     from core.scoring import run_scores
     from core.scoring.other_scores import other_scores_of_run
     from core.scoring.score_result import score_result

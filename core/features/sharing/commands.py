@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from core.base import environment
 from core.base.errors import InputError
@@ -16,7 +17,6 @@ from core.base.records import from_json
 from core.cli.base import Replace, RunName, say, show, show_deleted, show_file, show_list
 from core.features import hooks
 from core.features.sharing import walks
-from core.features.sharing.report.selection import PARTS
 from core.store import datasets
 
 if TYPE_CHECKING:
@@ -47,7 +47,19 @@ Name = Annotated[
 ]
 
 
-@app.command()
+class _ListsParts(TyperCommand):
+    """A command whose --help names a report's parts, which features bring with what draws them."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from core.features.sharing.report.selection import PARTS
+
+        for param in self.params:
+            if text := getattr(param, "help", None):
+                param.help = text.replace("{PARTS}", ", ".join(PARTS))  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
+@app.command(cls=_ListsParts)
 def new(
     context: typer.Context,
     name: Name,
@@ -61,7 +73,7 @@ def new(
         typer.Option(
             metavar="NAME,…",
             help=(
-                f"Of {', '.join(PARTS)}; by default six that answer the question first, the others"
+                "Of {PARTS}; by default six that answer the question first, the others"
                 " as an appendix."
             ),
         ),
@@ -154,10 +166,10 @@ def build(
     )
 
 
-@app.command()
+@app.command(cls=_ListsParts)
 def figure(
     context: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(PARTS)}.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="One of {PARTS}.")],
     run_names: Runs,
     compare: Compare = None,
 ) -> None:

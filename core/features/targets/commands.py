@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace as replace_in
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,16 +13,20 @@ from core.base.errors import InputError, NotFound
 from core.base.fields.record import make
 from core.cli.base import Replace, say, say_progress, show_deleted, show_result
 from core.cli.settings import takes
+from core.features.targets import actions as target_ranking
 from core.features.targets.evaluate import (
     RankingEvaluationRequest,
     RankingTableRequest,
     TrainingOptions,
+    TrainingRequest,
+    missing_packages,
+    read_candidates,
+    request_of,
 )
-
-if TYPE_CHECKING:
-    from core.features.targets.evaluate import TrainingRequest
-    from core.features.targets.splits import Split
-    from core.features.targets.tables import TargetTable
+from core.features.targets.metrics import ceilings_of
+from core.features.targets.models.base import REQUIREMENTS, ranking_models
+from core.features.targets.splits import Split, read_split
+from core.features.targets.tables import TargetTable, table_of
 
 app = typer.Typer()
 
@@ -36,9 +40,6 @@ def train(
     replace: Replace = False,
 ) -> None:
     """Train ranking models on the cells of a screen, and evaluate them on its test conditions."""
-    from core.features.targets import actions as target_ranking
-    from core.features.targets.tables import table_of
-
     folder = target_ranking.train(
         context.obj, training_of(make(TrainingOptions, chosen), file), say, replace=replace
     )
@@ -55,10 +56,6 @@ def evaluate(
 
     With --split and --ceilings and without trained models, print only the ceilings of the split.
     """
-    from core.features.targets import actions as target_ranking
-    from core.features.targets.splits import read_split
-    from core.features.targets.tables import table_of
-
     asked = make(RankingEvaluationRequest, chosen)
     choice, has_none = asked.choice, not target_ranking.list_all(context.obj)
     published = None if choice.split_file is None else read_split(choice.split_file)
@@ -95,10 +92,6 @@ def table(
 ) -> None:
     """Print the table of an evaluation beside the published one, with its differences, and ceilings
     of a split."""
-    from core.features.targets import actions as target_ranking
-    from core.features.targets.splits import read_split
-    from core.features.targets.tables import TargetTable, table_of
-
     asked = make(RankingTableRequest, chosen)
     choice = asked.choice
     if choice.split_file is not None:
@@ -130,8 +123,6 @@ def delete(
     ],
 ) -> None:
     """Delete a target ranking with its models and evaluations."""
-    from core.features.targets import actions as target_ranking
-
     target_ranking.delete(context.obj, name)
     show_deleted(name)
 
@@ -139,16 +130,12 @@ def delete(
 @app.command(hidden=True)
 def work(context: typer.Context, name: str) -> None:
     """Train the missing models of a target ranking. The page starts this in a separate process."""
-    from core.features.targets import actions as target_ranking
-
     target_ranking.work_on(context.obj, name, say)
 
 
 def training_of(asked: TrainingOptions, file: Path | None) -> TrainingRequest:
     """Return the request of a training. file: of cells, None for the simulator. Raise
     InputError."""
-    from core.features.targets.evaluate import request_of
-
     if (file is None) != asked.simulate:
         raise InputError("targets train: expected either a file of cells or --simulate")
     path = "" if file is None else str(file.expanduser().absolute())
@@ -157,9 +144,6 @@ def training_of(asked: TrainingOptions, file: Path | None) -> TrainingRequest:
 
 def _installed_models() -> tuple[str, ...]:
     """Return the models whose packages are installed, and say which are left out."""
-    from core.features.targets.evaluate import missing_packages
-    from core.features.targets.models.base import REQUIREMENTS, ranking_models
-
     missing = {name: missing_packages(model) for name, model in ranking_models().items()}
     for name, packages in missing.items():
         if packages:
@@ -171,9 +155,5 @@ def _installed_models() -> tuple[str, ...]:
 
 
 def _ceilings(split: Split, candidates: Path | None) -> TargetTable:
-    from core.features.targets.evaluate import read_candidates
-    from core.features.targets.metrics import ceilings_of
-    from core.features.targets.tables import TargetTable
-
     pools = None if candidates is None else read_candidates(candidates, split.test)
     return TargetTable(ceilings_of(split, pools))
