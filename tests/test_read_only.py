@@ -32,6 +32,7 @@ from core.features.cells.actions import LabelRequest
 from core.features.cells.predictions import PredictionOptions
 from core.features.cells.screen import LabelSettings
 from core.features.experiments.ledger_table import Entry
+from core.features.finetune.job_folder import FinetuneRequest
 from core.features.importing import actions as imports
 from core.features.importing import bundle_actions
 from core.features.importing.files import FoundFile, recognise_upload
