@@ -38,7 +38,7 @@ from core.features.experiments import engine
 from core.features.experiments.kinds.shown import NamesSettings, ToolsSettings
 from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder as finetune_process
-from core.features.finetune.actions import FinetuneRequest
+from core.features.finetune.job_folder import FinetuneRequest
 from core.features.targets import actions as target_ranking
 from core.features.targets.evaluate import TrainingRequest
 from core.runs import launch

@@ -27,12 +27,12 @@ from core.embeddings.space import make_space
 from core.features.arguments.readings import ReadingPlan
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import TextLabel
-from core.features.asking.actions import Question
+from core.features.asking.question import Question
 from core.features.cells.actions import LabelRequest
 from core.features.cells.predictions import PredictionOptions
 from core.features.cells.screen import LabelSettings
 from core.features.experiments.ledger_table import Entry
-from core.features.finetune import actions as finetunes
+from core.features.finetune.job_folder import FinetuneRequest
 from core.features.importing import actions as imports
 from core.features.importing import bundle_actions
 from core.features.importing.files import FoundFile, recognise_upload
@@ -291,7 +291,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
         "Space": make_space("s", ["Pa"], np.ones((1, 2)), "x"),
         "Spec": {"dataset": "bmdm", "pack": "a pack", "pack_sha256": "0" * 64},
         "Stop": Stop(dataset="d", walk="w", title="t", address="./rows?run=r"),
-        "FinetuneRequest": finetunes.FinetuneRequest(),
+        "FinetuneRequest": FinetuneRequest(),
         "TrainingRequest": targets.request(),
         "EvaluationRequest": EvaluationRequest(),
         "KnnSettings": KnnSettings(("s",)),

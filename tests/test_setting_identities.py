@@ -20,8 +20,8 @@ from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import SampleRequest
 from core.features.asking import actions as ask
-from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest, plan_again
+from core.features.asking.question import Question
 from core.features.cells import actions as cells
 from core.features.cells import predictions as cell_predictions
 from core.features.cells.actions import LabelRequest
@@ -34,13 +34,12 @@ from core.features.experiments import ledger
 from core.features.experiments.commands import CommonSettings
 from core.features.experiments.ledger_table import DecisionRule
 from core.features.finetune import actions as finetunes
-from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneSettings
+from core.features.finetune.job_folder import FinetuneRequest, FinetuneSettings
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
 from core.features.importing.spaces import space_files
 from core.features.neighbours import spaces
-from core.features.neighbours.spaces import (
+from core.features.neighbours.space_settings import (
     CoresponseSettings,
     NetworkSettings,
     ResponseSettings,
@@ -56,7 +55,8 @@ from core.features.targets.evaluate import (
 from core.features.targets.expression import read_source
 from core.llm.health import Health
 from core.runs import component_loader, launch
-from core.runs.component_loader import FusionRequest, KnnRequest, default_dataset
+from core.runs.component_loader import default_dataset
+from core.runs.component_requests import FusionRequest, KnnRequest
 from core.runs.dependencies import load_pairs
 from core.runs.model_servers import ChangedSettings
 from core.runs.request import ModelRequest, RunRequest

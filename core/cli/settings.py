@@ -106,7 +106,8 @@ def listing(settings_of: Callable[[Sequence[str]], type | None]) -> type[TyperCo
 
     class Listing(TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            ctx.meta["words"] = tuple(args)  # --help is answered before any of them is read
+            # --help is answered before any of them is read; what --help names is no method
+            ctx.meta["words"] = tuple(word for word in args if word != "--help")
             return super().parse_args(ctx, args)
 
         def format_help(self, ctx: Any, formatter: Any) -> None:

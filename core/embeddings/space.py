@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
-from scipy.sparse import csr_array
 
 from core.base.errors import InputError
 from core.base.file_io import replace_file
@@ -146,6 +145,8 @@ def _check_vectors(names: list[str], vectors: NDArray[Any], source: str) -> NDAr
 def _average_repeated_symbols(
     names: list[str], values: NDArray[np.float32], notes: list[str]
 ) -> tuple[list[str], NDArray[np.float32]]:
+    from scipy.sparse import csr_array
+
     place: dict[str, int] = {}
     row = np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)
     if len(place) == len(names):

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from scipy.special import logsumexp, softmax
-
 from core.llm.answers import Unread, find_letter, readable
 from core.llm.completion import part_thinking
 from core.llm.messages import TokenLogprob
@@ -48,6 +46,8 @@ def letter_probabilities(
     answered letter, the result is Unread. content: the final text of the reply; the tokens may also
     hold its thinking, in which no answer is looked for, and must give the same letter.
     """
+    from scipy.special import softmax
+
     text = "".join(token.token for token in tokens)
     start = text.rfind(content) if content else -1
     end = start + len(content or "")
@@ -85,6 +85,8 @@ def _letter_logprobs(token: TokenLogprob, offset: int, letters: Sequence[str]) -
 
     Only letters in the case of the token's own count.
     """
+    from scipy.special import logsumexp
+
     prefix = token.token[:offset]
     is_small = token.token[offset].islower()
     as_written = {letter.lower() if is_small else letter: letter for letter in letters}

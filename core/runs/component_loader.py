@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.feature import Labelled
-from core.base.fields.setting import Whole, setting
 from core.base.file_io import replace_file
 from core.base.log import LOGGER
 from core.base.system_errors import explain
@@ -26,7 +25,7 @@ from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.knn import knn_options
 from core.runs import packs
 from core.runs.request import RunRequest
-from core.runs.spec import DatasetName, dataset_sha256
+from core.runs.spec import dataset_sha256
 from core.runs.workspace import Workspace
 from core.stats.arrays import Bools, Floats
 from core.store import datasets, pairs, predictions, runs, spaces
@@ -212,38 +211,6 @@ class WorkspaceComponents:
         if names not in self._contents:
             self._contents[names] = hash_contents(self.workspace, self.dataset.id, names)
         return self._contents[names]
-
-
-@dataclass(frozen=True, slots=True)
-class FusionRequest:
-    """A fusion as a person asks for it. name: of the run that is saved."""
-
-    name: Annotated[
-        str,
-        setting(
-            "The new run's name.", title="Name of the new run", key="mix_name", changes_result=False
-        ),
-    ] = ""
-    settings: FusionSettings = field(default_factory=FusionSettings)
-
-
-@dataclass(frozen=True, slots=True)
-class KnnRequest:
-    """A kNN as a person asks for it. permutations: of the null. name: of the run that is saved."""
-
-    settings: KnnSettings
-    dataset: DatasetName = None
-    permutations: Annotated[
-        Whole,
-        setting(
-            "Under folds, the number of permutations for the null; 0 for none.",
-            where="command",
-            changes_result=False,
-        ),
-    ] = N_PERMUTATIONS
-    name: Annotated[
-        str | None, setting("Also save the priors as a run.", where="command", changes_result=False)
-    ] = None
 
 
 def knn_request(dataset: Dataset, settings: KnnSettings, name: str) -> RunRequest:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 
 from core.stats import validate
 from core.stats.arrays import (
@@ -191,6 +190,8 @@ def tie_group_ends(values: Floats, stratum: Codes) -> tuple[Codes, Codes]:
 def weighted_auroc(task: Task, unit: Codes, n_units: int) -> WeightedAuroc:
     """Return the AUROC of `task` as a function of unit weights. unit: codes of shape (n_rows,)
     below `n_units`."""
+    from scipy.sparse import csr_array
+
     values, positive, units = task.values[task.rows], task.positive[task.rows], unit[task.rows]
     order = np.argsort(values)
     positive, units = positive[order], units[order]

@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr, stdtrit
 
 from core.stats import validate
 from core.stats.arrays import Codes
@@ -157,6 +156,8 @@ def equivalence(change: Interval, margin: float) -> Equivalence:
 
     The margin has to be named before looking: it is the largest difference that would not matter.
     """
+    from scipy.special import stdtrit
+
     validate.between("margin", margin, 0, float("inf"))
     reach = float(stdtrit(change.df, 1 - LEVEL)) * change.se
     low, high = change.estimate - reach, change.estimate + reach
@@ -171,6 +172,8 @@ def equivalence(change: Interval, margin: float) -> Equivalence:
 def _one_sided_p(distance: float, change: Interval) -> float:
     """Return the p-value of the hypothesis that a distance, with the standard error of `change`, is
     0 or less."""
+    from scipy.special import stdtr
+
     if change.se == 0:
         return float(distance <= 0)
     return float(stdtr(change.df, -distance / change.se))

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, ndtri, stdtr, stdtrit
 
 Unit = Literal["row", "pert", "gene", "two-way", "stratum"]
 Scale = Literal["plain", "logit"]
 AXES: tuple[Unit, ...] = ("pert", "gene")
-Z95 = float(ndtri(0.975))
+Z95 = 1.959963984540054  # the normal distribution's quantile of 0.975
 # effective rows, below which the standard error of a score says too little of itself
 FEWEST_CARRIERS = 6
 FEWEST_OF_DIFFERENCE = 8  # the same for a difference
@@ -83,6 +82,8 @@ class Interval:
     @property
     def quantile(self) -> float:
         """The number of standard errors between the estimate and each limit, by Student's t."""
+        from scipy.special import stdtrit
+
         return float(stdtrit(self.df, 0.975))
 
 
@@ -238,6 +239,8 @@ def _with_error(
 ) -> Interval:
     """Return the interval with another standard error, its limits by Student's t for its degrees of
     freedom."""
+    from scipy.special import expit
+
     half, value = se * interval.quantile, interval.estimate
     if scale == "logit" and 0 < value < 1:
         odds, reach = np.log(value / (1 - value)), half / (value * (1 - value))
@@ -250,6 +253,8 @@ def _with_error(
 def p_gt_0(interval: Interval) -> float:
     """Return the probability that a difference is above 0, by Student's t or the normal
     approximation; 0.5 for exactly 0 ± 0."""
+    from scipy.special import stdtr
+
     if interval.se > 0:
         return float(stdtr(interval.df, interval.estimate / interval.se))
     return float("nan") if np.isnan(interval.se) else float((np.sign(interval.estimate) + 1) / 2)

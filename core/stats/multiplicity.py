@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
 
 from core.base.errors import InputError
 from core.stats import validate
@@ -38,6 +37,8 @@ def adjust(p: Sequence[float]) -> tuple[AdjustedP, ...]:
 def p_value(change: Interval) -> float:
     """Return the two-sided p of a difference against 0, below 5% exactly if its interval leaves 0
     out; 1 for 0 ± 0."""
+    from scipy.special import stdtr
+
     if change.se == 0:
         return float(change.estimate == 0)
     return float(2 * stdtr(change.df, -abs(change.estimate) / change.se))

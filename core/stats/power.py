@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import nctdtrinc, ndtri, stdtrit
 
 from core.stats import validate
 
@@ -21,6 +20,8 @@ def detectable_difference(
     noncentrality of the t that exceeds t_{1 - level/2} with probability `power`: 2.80 at 80%, 5%
     and infinite df.
     """
+    from scipy.special import nctdtrinc, ndtri, stdtrit
+
     validate.between("power", power, 0, 1)
     validate.between("level", level, 0, 1)
     needed = stdtrit(df, 1 - level / 2)

@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import (
@@ -109,6 +108,8 @@ class FoldSums:
 
         owners: of each permutation, the position of the vector that each gene gets.
         """
+        from scipy.sparse import csr_array
+
         n_bins = self.k**2 * CLASSES
         bins = np.concatenate([self.bins + n_bins * i for i in range(len(owners))])
         vectors = np.concatenate([at[self.known_gene] for at in owners])

@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from core.base.errors import InputError
 from core.base.fields.record import check_values
@@ -140,6 +139,8 @@ def weighted_label_sums(
     parts: Parts | None,
 ) -> Floats:
     """Return Σ w·flag for each flag of the labelled rows, of shape (n_queries, 4)."""
+    from scipy.sparse import csr_array
+
     k = weighting.k
     if weighting.axis == "gene":
         return axis_sums(queries, known, require_similarity(similar.gene, "gene"), power, k, parts)

@@ -20,6 +20,17 @@ from tests import cases
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "plotly", "streamlit", "openai", "dspy"}
 AFTER = "import sys\nfrom core.cli import main\ntry:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)\n"
+RESOLVE = """
+import sys
+from typer.main import get_group
+import core.runs.workspace
+from core.base.feature import resolve
+for app in sys.argv[1:]:
+    get_group(resolve(app))
+print(*sys.modules)
+"""
+# The settings of these still lie beside what computes.
+LATER = {f"core.features.{name}.commands:app" for name in ("arguments", "cells", "targets")}
 
 
 def modules_after(*arguments: str) -> set[str]:
@@ -62,6 +73,21 @@ def test_an_import_of_labels_loads_no_other_reader_no_method_and_no_score(tmp_pa
     assert "core.features.importing.pairs" in loaded
     readers = {"submissions", "external_scores", "inspect_logs", "bundles", "imported_runs"}
     assert not loaded & {f"core.features.importing.{name}" for name in readers}
+
+
+def test_no_help_of_a_command_loads_what_computes_or_draws() -> None:
+    """In one process, which resolves every command's application as --help does."""
+    entries = {entry.app for feature in features().values() for entry in feature.commands.values()}
+    done = subprocess.run(
+        [sys.executable, "-c", RESOLVE, *sorted(entries - LATER)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert "core.features.neighbours.commands" in done.stdout.split()
+    assert not set(done.stdout.split()) & (HEAVY - {"numpy"})
 
 
 @pytest.mark.soak

@@ -15,8 +15,8 @@ from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.features.asking import actions as ask
-from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest, plan_again
+from core.features.asking.question import SCRIPTED, Question
 from core.features.experiments import engine
 from core.features.experiments.kinds.shown import ToolsSettings
 from core.features.importing.actions import import_upload
@@ -246,7 +246,7 @@ def test_no_cluster_of_a_stranger_is_joined(small_workspace: Workspace) -> None:
 @pytest.mark.soak
 def test_the_simulated_server_is_this_servers_own(small_workspace: Workspace) -> None:
     shared = with_key(small_workspace, **SHARED)
-    question = Question("Pa", "Ga", "prompt_only", "bmdm", ask.SCRIPTED, ask.SCRIPTED)
+    question = Question("Pa", "Ga", "prompt_only", "bmdm", SCRIPTED, SCRIPTED)
     assert ask.ask(shared, question, begin=run_control.work_on).run.status == "done"
 
 

@@ -18,8 +18,12 @@ from safetensors.numpy import load_file
 from core.base.config import REPOSITORY
 from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder
-from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder, last_whole, read_manifest
+from core.features.finetune.job_folder import (
+    FinetuneFolder,
+    FinetuneRequest,
+    last_whole,
+    read_manifest,
+)
 from core.features.predicting.serve import OWN_PYTHON
 from core.features.submissions import actions as submissions
 from core.features.submissions.rules import is_valid

@@ -22,8 +22,8 @@ from core.features.arguments import readings
 from core.features.arguments.readings import ReadingSettings
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import SampleRequest
-from core.features.asking.actions import Question
 from core.features.asking.askings import AgainRequest
+from core.features.asking.question import Question
 from core.features.cells.actions import LabelRequest
 from core.features.cells.predictions import PredictionOptions
 from core.features.cells.screen import LabelSettings
@@ -36,7 +36,7 @@ from core.features.experiments.kinds.file import (
 )
 from core.features.experiments.ledger_table import DecisionRule
 from core.features.fuse.page import fusion_controls
-from core.features.neighbours.spaces import (
+from core.features.neighbours.space_settings import (
     CoresponseSettings,
     NetworkSettings,
     ResponseSettings,
@@ -50,7 +50,7 @@ from core.features.targets.evaluate import (
     TrainingOptions,
     TrainingRequest,
 )
-from core.runs.component_loader import FusionRequest, KnnRequest
+from core.runs.component_requests import FusionRequest, KnnRequest
 from core.runs.model_servers import ChangedSettings
 from core.runs.request import RowSelection, RunRequest
 from core.runs.workspace import Workspace

@@ -7,15 +7,14 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from core.base.errors import InputError, NotFound, StateError
-from core.base.fields.setting import Whole, setting
 from core.base.texts import check_name
 from core.base.types import ASKED_HERE, LIVE_STATES, Pair
-from core.llm.call_settings import CallSettings
+from core.features.asking.question import SCRIPTED, Question
 from core.llm.health import Health
 from core.methods.base import DerivedMethod, Method, RowMethod, method_named, methods
 from core.runs import launch, prompt_files, run_control
@@ -25,43 +24,14 @@ from core.runs.jobs import overview
 from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest, expected_calls
 from core.runs.row_watch import Watcher
-from core.runs.spec import DatasetName, ExecutionSettings, Model, Server
+from core.runs.spec import ExecutionSettings
 from core.runs.workspace import Workspace
 from core.store import Cursor, evidence, pairs, predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 
-SCRIPTED = "scripted"  # instead of an address: the simulated server that ships with the demo
 Role = Literal["pert", "gene"]  # of a symbol in its pair
 TOKEN_S = 0.02  # between two of its words, as a model's come
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A person's question. endpoint: of a model server, or "scripted" for the simulated one; None
-    for that of the settings.
-
-    options: of the method, name → value. again: ask again under the next repeat, even if it was
-    asked before. calls: call options of the server.
-    """
-
-    pert: str
-    gene: str
-    method: Annotated[
-        str,
-        setting("One that asks a model row by row, such as debate or prompt_only.", title="Method"),
-    ] = "debate"
-    dataset: DatasetName = None
-    endpoint: Annotated[
-        Server, setting(f"A model server's address ending in /v1; {SCRIPTED}: a simulated one.")
-    ] = None
-    model: Model = None
-    seed: Annotated[Whole, setting("The random seed of the calls.", where="command")] = 0
-    options: Mapping[str, object] = field(default_factory=dict)
-    again: Annotated[bool, setting("Ask again, even if it was asked before.", where="command")] = (
-        False
-    )
-    calls: CallSettings = field(default_factory=CallSettings)
 
 
 class Asked(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,10 +12,11 @@ from core.base.result import plain
 from core.base.texts import number_text, printable
 from core.cli.base import say, show, working
 from core.cli.settings import takes
-from core.features.asking import actions as asking
-from core.features.asking.actions import SCRIPTED, Answer, Question
+from core.features.asking.question import SCRIPTED, Question
 from core.methods.base import method_named
-from core.runs import launch, run_control
+
+if TYPE_CHECKING:
+    from core.features.asking.actions import Answer
 
 app = typer.Typer()
 
@@ -41,6 +42,9 @@ def ask(
 
     It is saved as a run of one row, and resumes after an interruption.
     """
+    from core.features.asking import actions as asking
+    from core.runs import launch, run_control
+
     options = launch.read_options(method_named(chosen["method"]), values or ())
     question = make(Question, chosen, pert=pert, gene=gene, options=options)
     with working(f"asking about {pert} and {gene}"):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,21 +19,25 @@ from core.base.result import Result, plain
 from core.base.texts import table_lines
 from core.cli.base import Detach, result_lines, say_arm, say_progress, show, show_result, working
 from core.cli.settings import listing, takes
-from core.features.experiments import engine, ledger
-from core.features.experiments.engine import kind_named, kinds
-from core.features.experiments.ledger_result import LedgerResult
-from core.features.experiments.ledger_table import DecisionRule, Entry
+from core.features.experiments.ledger_table import DecisionRule
 from core.llm.call_settings import CallSettings
-from core.runs import launch
 from core.runs.spec import CallsAtOnce, Model, Server
 from core.runs.workspace import Workspace
 from core.store import datasets, runs
 
-_LISTING = listing(
-    lambda words: next((kinds()[word].settings for word in words if word in kinds()), None)
-)
+if TYPE_CHECKING:
+    from core.features.experiments.ledger_result import LedgerResult
+    from core.features.experiments.ledger_table import Entry
 
 
+def _settings_of(words: Sequence[str]) -> type | None:
+    """Return the settings of the kind that a word names."""
+    from core.features.experiments.engine import kinds
+
+    return next((kinds()[word].settings for word in words if word in kinds()), None)
+
+
+_LISTING = listing(_settings_of)
 app = typer.Typer()
 MAX_BYTES = 10_000_000  # of a file that describes an experiment
 
@@ -85,8 +89,12 @@ Values = Annotated[
 @app.command("list")
 def list_(context: typer.Context) -> None:
     """List the kinds of experiments with their questions, and those made here."""
+    from core.features.experiments import engine
+
     shown = ("name", "title", "question")
-    kind_records = [{name: getattr(kind, name) for name in shown} for kind in kinds().values()]
+    kind_records = [
+        {name: getattr(kind, name) for name in shown} for kind in engine.kinds().values()
+    ]
     with context.obj.store.read() as db:
         states = runs.statuses(db)
         names_of = {dataset.id: dataset.name for dataset in datasets.list_all(db)}
@@ -116,6 +124,8 @@ def plan(
     values: Values = None,
 ) -> None:
     """Print the arms, rows, calls, tokens and cost of an experiment."""
+    from core.features.experiments import engine
+
     kind, settings = _read_settings(target, run, chosen, values or ())
     show_result(engine.plan(context.obj, kind.name, settings))
 
@@ -131,6 +141,8 @@ def run_(
     detach: Detach = False,
 ) -> None:
     """Make the runs of an experiment and compare them. Interrupted, the same command goes on."""
+    from core.features.experiments import engine
+
     kind, settings = _read_settings(target, run, chosen, values or ())
     if not detach:
         show_result(_make(context.obj, kind, settings))
@@ -156,7 +168,9 @@ def show_(
     ],
 ) -> None:
     """Show the result of an experiment that was made here."""
-    computed = kinds().get(name)
+    from core.features.experiments import engine
+
+    computed = engine.kinds().get(name)
     if computed is not None and computed.compute is not None:
         show_result(_make(context.obj, computed, make(computed.settings, {})))
         return
@@ -167,6 +181,8 @@ def show_(
 
 
 def _make(workspace: Workspace, kind: Kind, settings: Any) -> Result:
+    from core.features.experiments import engine
+
     if kind.compute is not None:
         with working(kind.title):
             return kind.compute(workspace, settings)
@@ -176,6 +192,8 @@ def _make(workspace: Workspace, kind: Kind, settings: Any) -> Result:
 
 
 def _is_file(target: str) -> bool:
+    from core.features.experiments.engine import kinds
+
     return target not in kinds() and (target.endswith(".toml") or Path(target).is_file())
 
 
@@ -183,6 +201,9 @@ def _read_settings(
     target: str, run: str, chosen: dict[str, Any], values: Sequence[str]
 ) -> tuple[Kind, Any]:
     """Return the kind and its settings: those that were given, the rest as the kind says."""
+    from core.features.experiments.engine import kind_named
+    from core.runs import launch
+
     usual = values_of(CommonSettings())
     given = {name: value for name, value in chosen.items() if value != usual[name]}
     given |= {"run": run} if run else {}
@@ -220,6 +241,8 @@ Name = Annotated[
 def list_hypotheses(context: typer.Context) -> None:
     """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and
     Hochberg."""
+    from core.features.experiments import ledger
+
     show_result(ledger.list_ledger(context.obj))
 
 
@@ -244,6 +267,8 @@ def add(
     chosen: dict[str, Any],
 ) -> None:
     """Register a hypothesis with the rule that decides it, before its result is seen."""
+    from core.features.experiments import ledger
+
     rule, runs = make(DecisionRule, chosen), split_names(pair)
     if len(runs) != 2:
         raise InputError(f"ledger: got {pair!r}, expected two runs as A,B")
@@ -262,6 +287,8 @@ def result(
 ) -> None:
     """Record the result of a registered hypothesis, computed from its runs; it is never typed
     in."""
+    from core.features.experiments import ledger
+
     _show_entry(context.obj, ledger.record(context.obj, name, dataset))
 
 
@@ -279,6 +306,8 @@ def import_(
     ] = False,
 ) -> None:
     """Import hypotheses that others published; every entry is marked "published elsewhere"."""
+    from core.features.experiments import ledger
+
     if (file is None) != published:
         raise InputError("ledger import: expected either a file or --published")
     if file is None:
@@ -292,6 +321,9 @@ def import_(
 
 def _lines_of(workspace: Workspace, entries: Sequence[Entry]) -> LedgerResult:
     """Return the lines of the ledger about the hypotheses of these entries."""
+    from core.features.experiments import ledger
+    from core.features.experiments.ledger_result import LedgerResult
+
     about = {entry.about for entry in entries}
     lines = ledger.list_ledger(workspace).hypotheses
     return LedgerResult(tuple(line for line in lines if line.entry.about in about))

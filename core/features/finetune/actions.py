@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.fields.record import read_options
-from core.base.fields.setting import setting
 from core.base.hashes import sha256_of
 from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView
@@ -24,6 +23,7 @@ from core.features.finetune.job_folder import (
     BASE,
     MANIFEST,
     FinetuneFolder,
+    FinetuneRequest,
     FinetuneSettings,
     FinetuneSpec,
     default_python,
@@ -41,33 +41,9 @@ from core.methods.prompts import C_PARAMETERS_B
 from core.runs.component_loader import default_dataset
 from core.runs.dependencies import load_pairs
 from core.runs.jobs.state import read_ending
-from core.runs.spec import DatasetName
 from core.runs.workspace import Workspace
 from core.transfer.protocols import EvaluationProtocol, parts_of
 from core.transfer.row_index import RowIndex
-
-
-@dataclass(frozen=True, slots=True)
-class FinetuneRequest:
-    """What a person asks for. dataset: a name or id, None for the default. out: None for a folder
-    in the workspace."""
-
-    dataset: DatasetName = None
-    base: Annotated[
-        str | None,
-        setting(f"A model below 10B: a folder, or a name such as {BASE}, the default."),
-    ] = None
-    options: Annotated[
-        Mapping[str, object],
-        setting("A setting, such as rank=16.", option="--set", metavar="KEY=VALUE"),
-    ] = field(default_factory=dict)
-    out: Annotated[
-        Path | None,
-        setting(
-            "The folder of the merged model; by default one in the workspace.",
-            changes_result=False,
-        ),
-    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,12 +12,13 @@ from core.base.errors import StateError
 from core.base.fields.record import make
 from core.cli.base import say, say_progress, show
 from core.cli.settings import listing, takes
-from core.features.finetune import actions as finetunes
-from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder, FinetuneSettings, describe_rows
+from core.features.finetune.job_folder import FinetuneRequest, FinetuneSettings
 from core.features.finetune.jobs import KIND
 from core.runs.jobs import control
 from core.runs.workspace import Workspace
+
+if TYPE_CHECKING:
+    from core.features.finetune.job_folder import FinetuneFolder
 
 app = typer.Typer()
 
@@ -40,6 +41,9 @@ def finetune(
     Training runs in a separate process. Ctrl-C ends it with a checkpoint. --resume continues the
     latest unfinished fine-tune, or the one with these options.
     """
+    from core.features.finetune import actions as finetunes
+    from core.features.finetune.job_folder import describe_rows
+
     request = make(FinetuneRequest, chosen)
     if resume:
         named = request != FinetuneRequest(out=request.out)

@@ -29,7 +29,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -55,6 +55,7 @@ from core.runs.jobs import work as jobs
 from core.runs.jobs.folder import JobFolder, read_json, write_json
 from core.runs.jobs.state import JobStatus, status_of
 from core.runs.run_folder import read_spec
+from core.runs.spec import DatasetName
 
 WHOLE = "whole"  # written into a checkpoint when everything else is there
 
@@ -404,3 +405,26 @@ def read_base(base: str) -> str:
             f"base {base!r}: no such folder, expected a model's folder or a name such as {BASE}"
         )
     return base
+
+
+@dataclass(frozen=True, slots=True)
+class FinetuneRequest:
+    """What a person asks for. dataset: a name or id, None for the default. out: None for a folder
+    in the workspace."""
+
+    dataset: DatasetName = None
+    base: Annotated[
+        str | None,
+        setting(f"A model below 10B: a folder, or a name such as {BASE}, the default."),
+    ] = None
+    options: Annotated[
+        Mapping[str, object],
+        setting("A setting, such as rank=16.", option="--set", metavar="KEY=VALUE"),
+    ] = field(default_factory=dict)
+    out: Annotated[
+        Path | None,
+        setting(
+            "The folder of the merged model; by default one in the workspace.",
+            changes_result=False,
+        ),
+    ] = None

@@ -21,16 +21,10 @@ from core.cli.base import (
     working,
 )
 from core.cli.settings import takes
-from core.features.fuse.explorer.travel import fusion_file
-from core.features.fuse.weight_grid import FusionVerdict
-from core.methods.recovered import RecoveredSettings
-from core.runs import component_loader, launch
-from core.runs.component_loader import FusionRequest
+from core.runs.component_requests import FusionRequest
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
-from core.scoring.score_result import constant_parents
-from core.scoring.sentences import fusion_caveats
-from core.store import predictions, runs
+from core.store import runs
 
 app, report_app = typer.Typer(), typer.Typer()
 
@@ -57,6 +51,12 @@ def fuse(
 ) -> None:
     """Fuse runs by rank percentiles, as a new run; with --from, recover the other component of a
     fusion."""
+    from core.features.fuse.weight_grid import FusionVerdict
+    from core.runs import launch
+    from core.scoring.score_result import constant_parents
+    from core.scoring.sentences import fusion_caveats
+    from core.store import predictions
+
     request, uncovered = (
         _recover(context.obj, fused, chosen) if fused else _fuse(context.obj, chosen)
     )
@@ -73,6 +73,8 @@ def fuse(
 
 
 def _fuse(workspace: Workspace, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:
+    from core.runs import component_loader
+
     if not chosen["with"]:
         raise typer.BadParameter(
             "is missing; expected the runs to fuse, or --from", param_hint="--with"
@@ -94,6 +96,8 @@ def _fuse(workspace: Workspace, chosen: dict[str, Any]) -> tuple[RunRequest, Fla
 def _recover(workspace: Workspace, fused: str, chosen: dict[str, Any]) -> tuple[RunRequest, Flag]:
     """Return the request of the other component of a fusion. Raise BadParameter for an option that
     only a new fusion has."""
+    from core.methods.recovered import RecoveredSettings
+
     for option in options_of(FusionRequest):
         if option.name not in _WITH_FROM and chosen[option.name] != option.default:
             raise typer.BadParameter("has no effect beside --from", param_hint=option.option)
@@ -137,5 +141,7 @@ def fusion(
 
     Without labels it moves ranks alone, and says what the saved weights score.
     """
+    from core.features.fuse.explorer.travel import fusion_file
+
     content = fusion_file(context.obj, run, labels=labels)
     show_file(out, content, {"bytes": len(content), "labels": labels}, replace=replace)

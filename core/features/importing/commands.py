@@ -15,10 +15,9 @@ from core.base.file_io import write_by
 from core.base.result import plain
 from core.base.texts import printable, table_lines
 from core.cli.base import Out, Output, Replace, RunName, say, say_progress, show, show_list, working
-from core.features.importing import actions as imports
-from core.features.importing.roles import TableOptions
 
 if TYPE_CHECKING:
+    from core.features.importing import actions as imports
     from core.features.importing.preview import Preview
 
 app = typer.Typer()
@@ -74,6 +73,9 @@ def import_(
 
     External scores are a CSV of ids and columns of numbers. Each column becomes a run, unless --de
     and --dir name columns."""
+    from core.features.importing import actions as imports
+    from core.features.importing.roles import TableOptions
+
     table = TableOptions(_pairs("--column", column or ()), _pairs("--where", where or ()))
     options = imports.ImportOptions(name, dataset, strict, replace, de, direction, table)
     if dry_run:
@@ -128,6 +130,8 @@ def fetch(
     ],
 ) -> None:
     """Download public files, pinned and checked, and import them."""
+    from core.features.importing import actions as imports
+
     show_imports(imports.fetch_and_import(context.obj, group, _say_progress))
 
 

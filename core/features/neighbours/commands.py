@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace as replaced
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,22 +22,16 @@ from core.cli.base import (
     working,
 )
 from core.cli.settings import takes
-from core.embeddings.symbol_matching import Coverage
-from core.features.importing import actions as imports
-from core.features.neighbours import spaces as actions
-from core.features.neighbours.result import KnnResult, NeighboursResult, numbers_of
-from core.features.neighbours.spaces import (
-    SPACE_SETTINGS,
-    CoresponseSettings,
-)
-from core.runs import component_loader, launch
-from core.runs.component_loader import KnnRequest, WorkspaceComponents, default_dataset
+from core.features.neighbours.space_settings import SPACE_SETTINGS, CoresponseSettings
+from core.runs.component_requests import KnnRequest
 from core.runs.workspace import Workspace
-from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import spaces
 from core.store.spaces import SpaceRecord
-from core.transfer.knn_settings import KnnSettings, refuse_cut_without_effect, with_power_of_effects
+from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import Kind
+
+if TYPE_CHECKING:
+    from core.embeddings.symbol_matching import Coverage
 
 app = typer.Typer()
 
@@ -47,6 +41,11 @@ app = typer.Typer()
 def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False) -> None:
     """Predict from the labels of similar genes: coverage, and the score beside that of the same
     space with permuted vectors."""
+    from core.features.neighbours.result import KnnResult, numbers_of
+    from core.runs import component_loader, launch
+    from core.runs.component_loader import WorkspaceComponents, default_dataset
+    from core.transfer.knn_settings import refuse_cut_without_effect, with_power_of_effects
+
     asked = make(KnnRequest, with_power_of_effects(chosen))
     refuse_cut_without_effect(asked.settings)
     target, settings, name = default_dataset(context.obj, asked.dataset), asked.settings, asked.name
@@ -75,6 +74,8 @@ def knn(context: typer.Context, chosen: dict[str, Any], replace: Replace = False
 def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:
     """Return how to read the pooled scores of a kNN on a dataset that is judged by averages over
     genes."""
+    from core.scoring.run_scores import MACRO_HEADLINE
+
     lines = [
         f"Over all pairs of rows; {dataset} is judged by the {MACRO_HEADLINE}, which `score` gives"
         " of a saved run."
@@ -100,6 +101,10 @@ def neighbours(
     dataset: DatasetName = None,
 ) -> None:
     """List the labelled rows behind a row's priors, heaviest first."""
+    from core.features.neighbours.result import NeighboursResult
+    from core.runs import component_loader
+    from core.runs.component_loader import default_dataset
+
     target = default_dataset(context.obj, dataset)
     found = component_loader.neighbours_of(
         context.obj,
@@ -124,6 +129,8 @@ Name = Annotated[str, typer.Option("--name", help="The space's name.")]
 def _check_dataset(context: typer.Context, dataset: str | None) -> str | None:
     """Return the name of a dataset, checked before anything is built. Raise NotFound if the
     workspace has no such dataset."""
+    from core.runs import component_loader
+
     return None if dataset is None else component_loader.default_dataset(context.obj, dataset).name
 
 
@@ -149,6 +156,9 @@ def _add_source(source: str, record: type) -> None:
         dataset: CheckedDataset = None,
         replace: Replace = False,
     ) -> None:
+        from core.features.neighbours import spaces as actions
+        from core.runs import component_loader
+
         asked: Any = make(record, chosen)
         kind, options = actions.source_of(asked)
         if isinstance(asked, CoresponseSettings):
@@ -190,6 +200,8 @@ def load(
 ) -> None:
     """Load a space from a file: safetensors, npz, parquet, CSV, word2vec text, GenePT's pickle,
     scGPT's, Geneformer's."""
+    from core.features.importing import actions as imports
+
     with working(f"reading {file.name}"):
         found = imports.import_space(
             context.obj, file, name, replace=replace, kept=keep_column or ()
@@ -215,10 +227,14 @@ def delete(
     ],
 ) -> None:
     """Delete a space; runs that were made with it stay."""
+    from core.features.neighbours import spaces as actions
+
     show_deleted(actions.delete(context.obj, name).name)
 
 
 def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> None:
+    from core.features.neighbours import spaces as actions
+
     for note in space.notes:
         say(f"{space.name}: {note}")
     show_result(_summary(space, actions.coverage_of(workspace, space, dataset)))
@@ -227,6 +243,8 @@ def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> None
 def _listed(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> Summary:
     """Return a space in the list; one that cannot be loaded says so in a note and does not hide the
     others."""
+    from core.features.neighbours import spaces as actions
+
     try:
         return _summary(space, actions.coverage_of(workspace, space, dataset))
     except (InputError, StateError) as error:

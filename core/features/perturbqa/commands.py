@@ -10,8 +10,6 @@ import typer
 from core.base.fields.record import make
 from core.cli.base import Replace, show_list, show_result
 from core.cli.settings import takes
-from core.features.perturbqa.baselines.material import read_grid
-from core.features.perturbqa.baselines.split import BaselineRequest, compute_baselines
 from core.runs.request import ModelRequest
 
 app = typer.Typer()
@@ -39,6 +37,9 @@ def baselines(
 ) -> None:
     """Show what simple methods score on a split: mean AUROC over genes first, then over all
     rows."""
+    from core.features.perturbqa.baselines.material import read_grid
+    from core.features.perturbqa.baselines.split import BaselineRequest, compute_baselines
+
     grid = None if attention is None else read_grid(attention)
     show_result(compute_baselines(context.obj, BaselineRequest(dataset, split, grid)))
 

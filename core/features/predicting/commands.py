@@ -6,7 +6,7 @@ import asyncio
 import shlex
 import signal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,14 +15,13 @@ from core.base.result import fields_of
 from core.base.types import LIVE_STATES
 from core.cli.base import Detach, Replace, RunName, say, say_if_named_otherwise, say_progress, show
 from core.cli.settings import listing, takes
-from core.features.predicting.job_commands import show_status
-from core.features.predicting.serve import HOST, ServerOptions
-from core.features.predicting.serve import serve as serve_model
-from core.llm.health import PORT, Health, describe_logprobs
+from core.features.predicting.serve import HOST
+from core.llm.health import PORT
 from core.methods.base import method_named, methods
-from core.runs import launch, model_servers, run_control
 from core.runs.request import RunRequest
-from core.runs.resolve import model_settings_without_effect
+
+if TYPE_CHECKING:
+    from core.llm.health import Health
 
 app = typer.Typer()
 
@@ -74,6 +73,10 @@ def run(
     replace: Replace = False,
 ) -> None:
     """Predict: start a run and, without --detach, work on it until it ends."""
+    from core.features.predicting.job_commands import show_status
+    from core.runs import launch, run_control
+    from core.runs.resolve import model_settings_without_effect
+
     known = method_named(method)
     request = make(
         RunRequest, chosen, method=method, options=launch.read_options(known, values or ())
@@ -107,6 +110,8 @@ def run(
 @app.command()
 def worker(context: typer.Context, run: RunName) -> None:
     """Work on a run until it ends; started by run --detach and by the app, not by people."""
+    from core.runs import run_control
+
     status = run_control.work_on(context.obj, run)
     say(f"{run}: {status.state}{f', {status.cause}' if status.cause else ''}")
 
@@ -119,6 +124,8 @@ def endpoint(
 ) -> None:
     """Check whether each model server answers, its abilities, and whether one run can use
     several."""
+    from core.runs import model_servers
+
     request = make(RunRequest, chosen, method="")
     address = request.endpoint or context.obj.settings.endpoint
     found = asyncio.run(
@@ -140,6 +147,8 @@ def endpoint(
 
 
 def _health_lines(health: Health) -> list[str]:
+    from core.llm.health import describe_logprobs
+
     return [
         f"reachable: {'yes' if health.reachable else 'no'}",
         f"models: {', '.join(health.models) or 'none'}",
@@ -187,6 +196,9 @@ def serve(
 ) -> None:
     """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C; what follows -- is
     vLLM's own."""
+    from core.features.predicting.serve import ServerOptions
+    from core.features.predicting.serve import serve as serve_model
+
     key = context.obj.settings.api_key
     extra = tuple(options or ())
     stopped_by = serve_model(

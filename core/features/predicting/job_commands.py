@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,11 +17,9 @@ from core.base.fields.record import make, options_of
 from core.cli.base import Detach, JobName, show
 from core.cli.settings import takes
 from core.features.predicting.run_commands import list_records
-from core.runs import run_control
 from core.runs.jobs import control
 from core.runs.jobs.control import Job
 from core.runs.jobs.run_kind import RunKind
-from core.runs.model_servers import ChangedSettings, change_settings
 from core.runs.workspace import Workspace
 
 app = typer.Typer(no_args_is_help=True)
@@ -63,16 +61,20 @@ def _add_verb(verb: str, about: str, act: Callable[[Workspace, Job], object]) ->
         _show(context.obj, found)
 
 
-_add_verb(
-    "pause",
-    "Let a run finish the rows in flight, then wait.",
-    lambda of, job: run_control.pause(of, job.key),
-)
-_add_verb(
-    "cancel",
-    "Stop a run for good; its finished rows stay.",
-    lambda of, job: run_control.cancel(of, job.key),
-)
+def _pause(workspace: Workspace, job: Job) -> None:
+    from core.runs import run_control
+
+    run_control.pause(workspace, job.key)
+
+
+def _cancel(workspace: Workspace, job: Job) -> None:
+    from core.runs import run_control
+
+    run_control.cancel(workspace, job.key)
+
+
+_add_verb("pause", "Let a run finish the rows in flight, then wait.", _pause)
+_add_verb("cancel", "Stop a run for good; its finished rows stay.", _cancel)
 _add_verb(
     "stop",
     "Ask a job to end. Its results so far stay, and `jobs resume` continues it.",
@@ -80,17 +82,21 @@ _add_verb(
 )
 
 
-def _add_restart(verb: str, about: str, restart: Callable[..., object]) -> None:
+def _add_restart(verb: Literal["resume", "retry"], about: str) -> None:
     """Add a command that goes on with a run, perhaps elsewhere or with more tokens, or with another
     job."""
+    from core.runs.model_servers import ChangedSettings, change_settings
 
     @app.command(verb, help=about)
     @takes(ChangedSettings)
     def command(
         context: typer.Context, job: JobName, chosen: dict[str, Any], detach: Detach = False
     ) -> None:
+        from core.runs import run_control
+
         found = _find(context.obj, job, verb)
         if _is_run(found):
+            restart = run_control.resume if verb == "resume" else run_control.retry
             begin = run_control.start_worker if detach else run_control.work_on
             changes = make(ChangedSettings, chosen).values()
             restart(
@@ -119,12 +125,10 @@ _add_restart(
     "resume",
     "Resume a job that is paused or ended early: a run here unless --detach, any other job in a"
     " separate process.\n\nA run may go on elsewhere or with more tokens.",
-    run_control.resume,
 )
 _add_restart(
     "retry",
     "Predict the failed rows of a run again, optionally elsewhere or with more tokens.",
-    run_control.retry,
 )
 
 
@@ -176,6 +180,8 @@ def _line(job: Job) -> str:
 def status_record(workspace: Workspace, run: str) -> dict[str, Any]:
     """Return a run's status as JSON: what `runs` prints of it, with the state and counts of this
     moment."""
+    from core.runs import run_control
+
     found, status = run_control.find_status(workspace, run)
     [record] = list_records(workspace, [found])
     counts = status.counts
@@ -201,6 +207,8 @@ def show_status(workspace: Workspace, run: str, more: Mapping[str, Any] | None =
 
     more: further keys of the JSON.
     """
+    from core.runs import run_control
+
     run_control.settle(workspace, run)
     record = status_record(workspace, run)
     summary = (

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from core.cli.base import say_progress, show_result
-from core.features.published.reproduce import reproduce_numbers
 
 app = typer.Typer()
 
@@ -25,6 +24,8 @@ def reproduce(
 ) -> None:
     """Compute the published numbers again from the files of this workspace; say which agree, which
     differ and why."""
+    from core.features.published.reproduce import reproduce_numbers
+
     show_result(
         reproduce_numbers(context.obj, only, lambda name: say_progress(f"computing {name}"))
     )

@@ -10,8 +10,6 @@ from core.base.errors import InputError
 from core.base.result import fields_of
 from core.cli.base import DatasetName, RunName, show, show_list
 from core.runs import actions as run_actions
-from core.runs import component_loader
-from core.runs.component_loader import default_dataset
 from core.store import notes, runs, text_search
 from core.store.text_search import LIMIT, TextQuery
 
@@ -26,6 +24,8 @@ def search(
     limit: Annotated[int, typer.Option(min=1, help="How many hits to list.")] = LIMIT,
 ) -> None:
     """Find a word or phrase in the traces and dossiers of all runs of a dataset."""
+    from core.runs import component_loader
+
     if not text.strip():
         raise InputError(f"search {text!r}: got no word, expected a word or phrase")
     chosen = component_loader.default_dataset(context.obj, dataset)
@@ -82,6 +82,8 @@ def list_(
     author: Annotated[str | None, typer.Option(help="Only notes that this author wrote.")] = None,
 ) -> None:
     """List notes on runs, their rows and their figures, newest first."""
+    from core.runs.component_loader import default_dataset
+
     with context.obj.store.read() as db:
         of_run = runs.find(db, run) if run else None
         found = notes.of_dataset(

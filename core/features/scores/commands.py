@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,18 +12,11 @@ from core.base.errors import InputError, MissingPackage
 from core.base.fields.setting import split_names
 from core.cli.base import Output, RunName, show, show_result
 from core.features import hooks
-from core.features.scores.slices import SHORT_NAMES, SLICES, SlicesResult, available_slices
-from core.features.scores.space_controls import control_spaces, space_to_scramble
-from core.runs.component_loader import control_expression_of, null_of_run
+from core.features.scores.slicing import SLICES
 from core.runs.workspace import Workspace
-from core.scoring import run_scores
-from core.scoring.baselines import add_expression
-from core.scoring.compare_runs import SeveralComparisons, compare_runs
-from core.scoring.controls import control_run
-from core.scoring.other_scores import other_scores_of_run
-from core.scoring.run_scores import RunRows
-from core.scoring.score_result import score_result
-from core.store import pairs
+
+if TYPE_CHECKING:
+    from core.scoring.run_scores import RunRows
 
 app = typer.Typer()
 
@@ -72,6 +65,12 @@ def score(
 ) -> None:
     """Score a run: AUROCs with intervals by row, perturbation, gene and both, and how it was
     scored."""
+    from core.features.scores.slices import SlicesResult
+    from core.features.scores.slicing import SHORT_NAMES, available_slices
+    from core.scoring import run_scores
+    from core.scoring.other_scores import other_scores_of_run
+    from core.scoring.score_result import score_result
+
     rows = _load_rows(context.obj, run)
     if by is not None:
         known = available_slices(rows.frame)
@@ -98,6 +97,8 @@ def score(
 
 
 def _load_rows(workspace: Workspace, run: str) -> RunRows:
+    from core.scoring import run_scores
+
     with workspace.store.read() as db:
         return run_scores.load_scored_rows(db, run)
 
@@ -106,6 +107,8 @@ def _load_rows(workspace: Workspace, run: str) -> RunRows:
 def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None) -> None:
     """Compare run B with run A, on the rows that both cover, scored alike; or several runs, with
     corrected p-values."""
+    from core.scoring.compare_runs import SeveralComparisons, compare_runs
+
     if margin is not None and margin <= 0:
         raise InputError(f"compare --margin {margin}: expected a difference above 0")
     first, *others = (_load_rows(context.obj, run) for run in (a, *split_names(b)))
@@ -148,6 +151,13 @@ def bench(
 @app.command()
 def controls(context: typer.Context, run: RunName) -> None:
     """Show what baselines without biology score on a run's rows, and whether the run beats them."""
+    from core.features.scores.space_controls import control_spaces, space_to_scramble
+    from core.runs.component_loader import control_expression_of, null_of_run
+    from core.scoring import run_scores
+    from core.scoring.baselines import add_expression
+    from core.scoring.controls import control_run
+    from core.store import pairs
+
     with context.obj.store.read() as db:
         rows = run_scores.load_scored_rows(db, run)
         splits = pairs.frame(db, rows.run.dataset)["split"].to_numpy(dtype=object)

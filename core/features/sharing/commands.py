@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from core.base import environment
 from core.base.errors import InputError
@@ -16,14 +17,11 @@ from core.base.records import from_json
 from core.cli.base import Replace, RunName, say, show, show_deleted, show_file, show_list
 from core.features import hooks
 from core.features.sharing import walks
-from core.features.sharing.report import selection as reports
-from core.features.sharing.report.build import as_pdf, build_file, load_parts
-from core.features.sharing.report.material import Byline
-from core.features.sharing.report.selection import PARTS, ReportSelection, select
-from core.features.sharing.report.walk import AT_HOME, walk_file
-from core.features.sharing.site import actions as site_action
-from core.plots.printed import CaptionedFigure
 from core.store import datasets
+
+if TYPE_CHECKING:
+    from core.features.sharing.report.selection import ReportSelection
+    from core.plots.printed import CaptionedFigure
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -49,7 +47,19 @@ Name = Annotated[
 ]
 
 
-@app.command()
+class _ListsParts(TyperCommand):
+    """A command whose --help names a report's parts, which features bring with what draws them."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from core.features.sharing.report.selection import PARTS
+
+        for param in self.params:
+            if text := getattr(param, "help", None):
+                param.help = text.replace("{PARTS}", ", ".join(PARTS))  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
+@app.command(cls=_ListsParts)
 def new(
     context: typer.Context,
     name: Name,
@@ -63,7 +73,7 @@ def new(
         typer.Option(
             metavar="NAME,…",
             help=(
-                f"Of {', '.join(PARTS)}; by default six that answer the question first, the others"
+                "Of {PARTS}; by default six that answer the question first, the others"
                 " as an appendix."
             ),
         ),
@@ -86,6 +96,9 @@ def new(
     replace: Replace = False,
 ) -> None:
     """Save under a name what a report shows."""
+    from core.features.sharing.report import selection as reports
+    from core.features.sharing.report.selection import select
+
     with context.obj.store.read() as db:
         pairs = [split_names(pair) for pair in compare or ()]
         found = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures))
@@ -107,6 +120,9 @@ def new(
 @app.command("list")
 def list_(context: typer.Context) -> None:
     """List the saved reports."""
+    from core.features.sharing.report import selection as reports
+    from core.features.sharing.report.selection import ReportSelection
+
     saved = reports.saved_reports(context.obj).items()
     records = [
         _record(name, from_json(ReportSelection, selection, f"saved report {name!r}"))
@@ -128,6 +144,12 @@ def build(
     replace: Replace = False,
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes."""
+    from core.features.sharing.report import selection as reports
+    from core.features.sharing.report.build import build_file, load_parts
+    from core.features.sharing.report.material import Byline
+    from core.features.sharing.report.selection import ReportSelection
+    from core.features.sharing.report.walk import AT_HOME
+
     selection = from_json(
         ReportSelection, reports.find_report(context.obj, name), f"saved report {name!r}"
     )
@@ -144,14 +166,17 @@ def build(
     )
 
 
-@app.command()
+@app.command(cls=_ListsParts)
 def figure(
     context: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(PARTS)}.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="One of {PARTS}.")],
     run_names: Runs,
     compare: Compare = None,
 ) -> None:
     """Print what a report's figures of one kind say: a sentence, a caption, the numbers."""
+    from core.features.sharing.report.build import load_parts
+    from core.features.sharing.report.selection import select
+
     with context.obj.store.read() as db:
         chosen = select(
             db,
@@ -184,6 +209,8 @@ def site(
 ) -> None:
     """Write a run as a folder of plain files for any browser: every debate, with filters and
     search."""
+    from core.features.sharing.site import actions as site_action
+
     made = site_action.write_site(context.obj, run, out, replace=replace)
     result = {"path": str(out), "rows": made.rows, "bytes": made.size}
     show(
@@ -196,6 +223,8 @@ def site(
 @app.command()
 def delete(context: typer.Context, name: Name) -> None:
     """Delete a saved report; files that were built stay."""
+    from core.features.sharing.report import selection as reports
+
     reports.delete_report(context.obj, name)
     show_deleted(name)
 
@@ -260,6 +289,8 @@ def export(
 ) -> None:
     """Write a walk-through as slides in one self-contained file; each stop is a link to its
     view."""
+    from core.features.sharing.report.walk import AT_HOME, walk_file
+
     with context.obj.store.read() as db:
         home, stops = walks.find_walk(db, name, dataset)
         page = walk_file(db, home, name, context.obj.settings.base_url or AT_HOME)
@@ -281,4 +312,6 @@ app.add_typer(walk_app, name="walk", help="Walk-throughs: list, export as slides
 
 def _as_named(out: Path, page: bytes) -> bytes:
     """Return a page in the form that the name of its file says."""
+    from core.features.sharing.report.build import as_pdf
+
     return as_pdf(page) if out.suffix.lower() == ".pdf" else page

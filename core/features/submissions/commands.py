@@ -11,8 +11,6 @@ from core.base.texts import list_names
 from core.base.types import Track
 from core.cli.base import DatasetName, Out, Replace, RunName, say, show
 from core.features.importing.problems import problem_lines, problem_records
-from core.features.submissions import actions as submissions
-from core.features.submissions.rules import is_valid
 
 app = typer.Typer()
 
@@ -42,6 +40,9 @@ def check_(
     """List every problem of a submission. The exit status is 0 whether it is valid or not.
 
     It is 1 only if the file cannot be opened or there is no dataset to check it against."""
+    from core.features.submissions import actions as submissions
+    from core.features.submissions.rules import is_valid
+
     problems = submissions.check_file(
         context.obj, file, track, dataset=dataset, rows=rows, prompt=prompt, run=run
     )
@@ -73,6 +74,8 @@ def package(
 ) -> None:
     """Write a run as a submission. Nothing is written, and the exit status is 1, without its prompt
     or its tools, or if the judge would reject it."""
+    from core.features.submissions import actions as submissions
+
     options = submissions.PackageOptions(track, rows, prompt, tools, fusion_trace)
     package = submissions.package(context.obj, run, options, out, replace=replace)
     path = str(package.path) if package.path else None

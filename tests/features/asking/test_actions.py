@@ -12,8 +12,8 @@ from core.base.texts import MAX_NAME
 from core.base.types import ASKED, Label
 from core.features.asking import actions as ask
 from core.features.asking import expectations
-from core.features.asking.actions import Question
 from core.features.asking.expectations import Tally
+from core.features.asking.question import Question
 from core.runs import launch, run_control
 from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from core.base.config import Settings
 from core.features.asking import actions as ask
 from core.features.asking import panel
-from core.features.asking.actions import Question
 from core.features.asking.page import following
+from core.features.asking.question import Question
 from core.features.importing import bundle_actions, export
 from core.features.importing.actions import import_upload
 from core.runs import run_control

@@ -14,7 +14,7 @@ from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.experiment import Arm
 from core.features.asking import actions as ask
-from core.features.asking.actions import Question
+from core.features.asking.question import Question
 from core.features.experiments import engine, ledger_table
 from core.features.experiments.arm_rows import ANSWERS, ArmLoader
 from core.features.experiments.arms import refuse_meeting_seeds, under_seed

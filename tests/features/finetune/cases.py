@@ -13,9 +13,9 @@ from core.base.config import Settings
 from core.base.fields.record import read_options
 from core.base.hashes import sha256_of
 from core.features.finetune import job_folder
-from core.features.finetune.actions import FinetuneRequest
 from core.features.finetune.job_folder import (
     FinetuneFolder,
+    FinetuneRequest,
     FinetuneSettings,
     FinetuneSpec,
     write_manifest,

@@ -10,8 +10,7 @@ import pytest
 from core.base.errors import InputError, MissingPackage, NotFound, StateError
 from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder
-from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder
+from core.features.finetune.job_folder import FinetuneFolder, FinetuneRequest
 from core.features.finetune.jobs import KIND
 from core.runs.jobs import control
 from core.runs.jobs.control import Job

@@ -8,8 +8,7 @@ import pytest
 
 from core.features.finetune import actions as finetunes
 from core.features.finetune import job_folder
-from core.features.finetune.actions import FinetuneRequest
-from core.features.finetune.job_folder import FinetuneFolder
+from core.features.finetune.job_folder import FinetuneFolder, FinetuneRequest
 from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 from tests.features.finetune.cases import REQUEST, finish, labelled_workspace

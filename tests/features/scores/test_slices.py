@@ -9,7 +9,8 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 
-from core.features.scores.slices import SLICES, available_slices, score_slices
+from core.features.scores.slices import score_slices
+from core.features.scores.slicing import SLICES, available_slices
 from core.runs.workspace import Workspace
 from core.stats.within_axis import Axis, score_within
 from core.store import predictions

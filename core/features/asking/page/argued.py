@@ -19,9 +19,9 @@ from core.base.types import ASKED
 from core.features.asking import actions as ask
 from core.features.asking import expectations
 from core.features.asking import panel as asking_panel
-from core.features.asking.actions import SCRIPTED, Question
 from core.features.asking.expectations import EXPECTED, Expectation, Expected
 from core.features.asking.page import following
+from core.features.asking.question import SCRIPTED, Question
 from core.llm.call_settings import CallSettings
 from core.llm.health import Health
 from core.plots import drawing

@@ -16,9 +16,9 @@ import streamlit as st
 
 from core.base.types import LIVE_STATES
 from core.features.asking import actions as ask
-from core.features.asking.actions import SCRIPTED
 from core.features.asking.page import live_row
 from core.features.asking.page.live_row import LiveRow
+from core.features.asking.question import SCRIPTED
 from core.runs.jobs import control
 from core.runs.row_watch import Watcher
 from core.runs.run_state import state_of

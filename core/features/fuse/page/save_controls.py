@@ -26,7 +26,7 @@ from core.methods.fusion_components import describe_rest
 from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as runs
 from core.runs import component_loader
-from core.runs.component_loader import FusionRequest
+from core.runs.component_requests import FusionRequest
 from core.runs.workspace import Workspace
 from core.scoring.sentences import interval_text
 from core.store.runs import Run

@@ -11,7 +11,7 @@ from core.features.neighbours import spaces as actions
 from core.features.neighbours.build import MINILM
 from core.features.neighbours.page import neighbour_controls
 from core.features.neighbours.page.loaders import all_packs, space_coverage, space_matches
-from core.features.neighbours.spaces import SPACE_SETTINGS
+from core.features.neighbours.space_settings import SPACE_SETTINGS
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
 from core.transfer.knn_settings import KnnSettings

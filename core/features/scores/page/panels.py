@@ -13,6 +13,7 @@ from core.features.scores import figures, slices
 from core.features.scores.calibration import NUMBERS, RANKS, CalibrationResult
 from core.features.scores.loaders import other_scores, run_controls, space_controls
 from core.features.scores.slices import MeansResult
+from core.features.scores.slicing import available_slices
 from core.plots.printed import captioned
 from core.scoring import sentences
 from core.scoring.controls import Control
@@ -42,7 +43,7 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
     """Show one kind of slice, the costliest first, as figure and table; each slice links to its
     rows."""
     left, right = st.columns([0.42, 0.58], vertical_alignment="bottom")
-    kinds = slices.available_slices(rows.frame)
+    kinds = available_slices(rows.frame)
     titles = {kind: slices.KINDS.get(kind, kind) for kind in kinds}
     by = choose_one(left.selectbox, "by", "Slice by", titles, kinds[0]) or kinds[0]
     metric = (
