@@ -334,7 +334,9 @@ class CachedComponents:
         index = self.index()
         saved = [index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)]
         # Support is scaled over the rows of a kNN. A saved one predicts all rows, so this one does.
-        is_part = pair_ids is not None and settings.similarity.strength > 0 and {*pair_ids} <= {*saved}
+        is_part = (
+            pair_ids is not None and settings.similarity.strength > 0 and {*pair_ids} <= {*saved}
+        )
         if is_part:
             found = self.priors(settings, None)
             at = pd.Index(saved).get_indexer(pd.Index(list(pair_ids or ())))
