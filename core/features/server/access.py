@@ -187,7 +187,7 @@ def served_origin(settings: Settings) -> str | None:
 
 SIGNED_IN = USER_COOKIE_NAME  # a long one has further parts
 _LARGEST_FILE = 16_000_000  # bytes of the file of sign-outs
-_EVERYBODY = ""  # in place of an address
+_EVERYBODY = "everybody"  # no identity of a person
 
 
 class SignOuts:
@@ -268,7 +268,9 @@ def issued_at(cookies: Mapping[str, str]) -> float | None:
 
 
 def _identity(claims: Mapping[str, Any]) -> str:
-    return str(claims.get("email", "")).casefold()
+    """Return who somebody is for `SignOuts`; accounts without an address are one, and have no
+    role."""
+    return f"address {claims.get('email', '')}".casefold()
 
 
 def person_with(cookies: Mapping[str, str]) -> Person | None:

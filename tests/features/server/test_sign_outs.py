@@ -46,6 +46,14 @@ def test_earlier_sign_ins_of_the_person_end_and_no_other() -> None:
     ]
 
 
+@pytest.mark.usefixtures("file")
+@pytest.mark.parametrize("email", ["", "*", "everybody", "address"])
+def test_an_odd_address_ends_nobody_elses(email: str) -> None:
+    ada = cookie_of(ADDRESS, ADA, age_s=60)
+    sign_out({SIGNED_IN: cookie_of(ADDRESS, email, age_s=10)})
+    assert signed_in(ada)
+
+
 def test_it_outlives_a_restart(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cookie = cookie_of(ADDRESS, ADA, age_s=60)
     sign_out({SIGNED_IN: cookie})
@@ -86,8 +94,8 @@ def test_another_spelling_is_no_cookie(spell: Any) -> None:
 def test_after_damage_everybody_signs_in_again_once(file: Path) -> None:
     file.write_text("{")
     for found in (SignOuts(file), SignOuts(file)):  # the second finds what the first wrote
-        assert found.ended(ADA, time.time() - 1)
-        assert not found.ended(ADA, time.time() + 1)
+        assert found.ended(f"address {ADA}", time.time() - 1)
+        assert not found.ended(f"address {ADA}", time.time() + 1)
 
 
 @pytest.mark.parametrize("said", [False, None, 0, 1, "false", "False", "no", "TRUE", [True], {}])
