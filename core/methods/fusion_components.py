@@ -26,7 +26,7 @@ from core.transfer.fusion import (
     percentiles_of,
 )
 from core.transfer.knn import Priors
-from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
 from core.transfer.protocols import (
     EvaluationProtocol,
     KnnInputs,
@@ -255,7 +255,7 @@ def _load_component(
     settings: FusionSettings,
 ) -> Component:
     if isinstance(part, KnnSettings):
-        priors = loader.priors(part, ids)
+        priors = _priors_of_rows(loader, part, ids)
         component = Component(LIVE_NAME, priors.de, priors.up)
     else:
         run = loader.run(part)
@@ -274,6 +274,20 @@ def _load_component(
         if settings.reference == "train"
         else component
     )
+
+
+def _priors_of_rows(loader: ComponentLoader, settings: KnnSettings, ids: Sequence[str]) -> Priors:
+    """Return a kNN's priors of these rows as its run has them: where support counts, it is scaled
+    over all rows that the protocol predicts, not over these alone."""
+    if settings.similarity.strength == 0:
+        return loader.priors(settings, ids)
+    index = loader.index()
+    predicted = [index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)]
+    at = pd.Index(predicted).get_indexer(pd.Index(list(ids)))
+    if (at < 0).any():  # rows that its run does not have
+        return loader.priors(settings, ids)
+    priors = loader.priors(settings, None)
+    return Priors(priors.de[at], priors.up[at], priors.support[at])
 
 
 def refuse_other_dataset(loader: ComponentLoader, base: str) -> None:

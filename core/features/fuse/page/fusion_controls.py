@@ -332,16 +332,9 @@ class CachedComponents:
         """Return the priors of these rows (None: all rows that the protocol predicts), from the
         cache if only weights changed."""
         index = self.index()
-        saved = [index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)]
-        # Support is scaled over the rows of a kNN. A saved one predicts all rows, so this one does.
-        is_part = (
-            pair_ids is not None and settings.similarity.strength > 0 and {*pair_ids} <= {*saved}
-        )
-        if is_part:
-            found = self.priors(settings, None)
-            at = pd.Index(saved).get_indexer(pd.Index(list(pair_ids or ())))
-            return Priors(found.de[at], found.up[at], found.support[at])
-        rows = pair_ids or saved
+        rows = pair_ids or [
+            index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)
+        ]
         cache, key = prior_cache(self.dataset.id), (settings, hash(tuple(rows)))
         if key not in cache:
             while len(cache) >= MAX_PRIORS:
