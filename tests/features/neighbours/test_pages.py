@@ -195,7 +195,6 @@ def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(
     assert not visit(little_copy, "rows", run="scaled").exception
 
 
-@pytest.mark.soak
 def test_every_setting_of_the_neighbours_is_saved_as_it_is_shown(
     visit: Visit, little_copy: Workspace
 ) -> None:
