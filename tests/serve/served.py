@@ -46,6 +46,27 @@ def serving(model: Path, log: Path, *options: str) -> Iterator[Endpoint]:
         supervisor.wait(STOP_S)
 
 
+@contextmanager
+def serving_until_killed(
+    model: Path, log: Path, *options: str
+) -> Iterator[tuple[Endpoint, Callable[[], None]]]:
+    """Start a server; gives it and the function that kills all its processes and who watches over them, without a word."""
+    supervisor, port = _start(model, log, *options)
+    processes = [psutil.Process(supervisor.pid)]
+
+    def kill() -> None:
+        for process in processes:
+            if _runs(process):
+                process.kill()
+
+    try:
+        processes += _wait_until_ready(supervisor, log)
+        yield Endpoint(f"http://{HOST}:{port}/v1", timeout_s=120), kill
+    finally:
+        kill()
+        supervisor.wait(STOP_S)
+
+
 def _start(model: Path, log: Path, *options: str) -> tuple[subprocess.Popen[bytes], int]:
     port = _free_port()
     with log.open("wb") as output:

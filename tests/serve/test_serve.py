@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from core.base.types import Flag, Pair, RowResult
+from core.base.types import LIVE_STATES, Flag, Pair, RowResult, Track
 from core.features.importing.actions import import_upload
 from core.features.perturbqa.summaries import SCORES
 from core.features.predicting.serve import OWN_PYTHON, default_python
+from core.features.submissions import actions as submissions
+from core.features.submissions.rules import is_valid
 from core.llm.client import Client
 from core.llm.completion import Answer, read_answer
 from core.llm.endpoint import Endpoint
@@ -25,10 +29,18 @@ from core.llm.messages import Message, Request
 from core.methods.base import Context, RowMethod, method_named
 from core.methods.debate import SIDES
 from core.methods.prompt_only import prompt_for
-from core.runs import launch, run_control
+from core.runs import launch, model_servers, run_control
+from core.runs.journal import read_progress
 from core.runs.request import RunRequest
+from core.runs.run_state import status_of
 from core.runs.spec import ExecutionSettings
+<<<<<<< ours
 from core.store import traces
+=======
+from core.runs.workspace import Workspace
+from core.store import predictions, runs, traces
+from core.store.runs import Run
+>>>>>>> theirs
 from tests.serve.exercises import (
     FEW,
     REACT_TOOLS,
@@ -38,7 +50,7 @@ from tests.serve.exercises import (
     tiny_model,
     workspace_of,
 )
-from tests.serve.served import LENGTH, serving
+from tests.serve.served import LENGTH, serving, serving_until_killed, wait_until
 
 MODEL = "tiny"
 REACT = {"tools": REACT_TOOLS, "max_steps": 3, "max_tokens": 200}
@@ -255,6 +267,44 @@ def test_an_agent_calls_tools_and_answers(server: Endpoint) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("track", "method", "options"),
+    [("A", "prompt_only", {"reasoning": "no", "max_tokens": 32}), ("B", "react", REACT)],
+)
+def test_a_run_is_packaged_and_checked(
+    server: Endpoint, tmp_path: Path, track: Track, method: str, options: dict[str, object]
+) -> None:
+    workspace = _workspace(tmp_path, 5)
+    request = RunRequest(method, "bmdm", options, "split=test", model=MODEL)
+    run = run_control.start(
+        workspace,
+        launch.resolve(workspace, request),
+        "mine",
+        ExecutionSettings(server.base_url),
+        begin=run_control.work_on,
+    )
+    run = run_control.settle(workspace, run.id)
+    assert (run.status, run.done, run.failed) == ("done", 5, 0), workspace.run_folder(run.id).log
+    out = tmp_path / "mine.zip"
+    made = submissions.package(workspace, run.id, submissions.PackageOptions(track), out)
+    assert made.path == out, made.problems
+    found = submissions.check_file(workspace, out, track, run=run.id)
+    assert is_valid(found)
+    assert "other_model" in {
+        problem.rule for problem in found
+    }  # it is no GPT-OSS-120B, and that is said
+    other = _workspace(tmp_path / "colleague", 5)
+    assert import_upload(other, out.read_bytes(), out.name).kind == "submission"
+    with workspace.store.read() as ours, other.store.read() as theirs:
+        rows = traces.rows(ours, run.id)
+        back = traces.rows(theirs, runs.find(theirs, out.stem).id)
+    assert [
+        (row.prediction.prediction_up, row.prediction.prediction_down) for row in rows.values()
+    ] == [(row.prediction.prediction_up, row.prediction.prediction_down) for row in back.values()]
+    if track == "B":
+        assert [row.events for row in rows.values()] == [row.events for row in back.values()]
+
+
 def test_summer_answers_both_questions_of_every_row(server: Endpoint, tmp_path: Path) -> None:
     """Forty rows of each question: genes are summarised once, labelled pairs looked up, three samples read and averaged."""
     labelled = VIEW.rows[:FEW]
@@ -371,3 +421,79 @@ def test_a_narrow_top_p_leaves_the_others_without_a_log_probability(server: Endp
 
 def _no_number(found: str) -> None:
     raise AssertionError(f"{found} in JSON")
+<<<<<<< ours
+=======
+
+
+def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path: Path) -> None:
+    workspace = _workspace(tmp_path)
+    options = {"answers": "logprobs", "reasoning": "no", "max_tokens": 32}
+    request = RunRequest("prompt_only", "bmdm", options, "split=test", model=MODEL)
+    how = ExecutionSettings(server.base_url, rows_in_flight=2)
+    run = run_control.start(workspace, launch.resolve(workspace, request), "killed", how)
+    folder = workspace.run_folder(run.id)
+    wait_until(lambda: len(_finished(workspace, run)) >= 8, WAIT_S, folder.log)
+    pid = status_of(folder).pid
+    assert pid is not None, folder.log
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: status_of(folder).state == "crashed", WAIT_S, folder.log)
+    before = _finished(workspace, run)
+    assert 8 <= len(before) < len(PAIRS)
+    run_control.resume(workspace, "killed")
+    wait_until(lambda: status_of(folder).state == "done", WAIT_S, folder.log)
+    after = run_control.settle(workspace, run.id)
+    assert (after.status, after.done, after.failed, after.fallbacks) == ("done", len(PAIRS), 0, 0)
+    progress = read_progress(folder.rows)
+    assert progress.finished >= before
+    assert progress.repeated == 0
+    with workspace.store.read() as db:
+        stored = predictions.frame(db, run.id)["pair_id"].tolist()
+    assert sorted(stored) == sorted(pair.pair_id for pair in PAIRS)
+
+
+def _finished(workspace: Workspace, run: Run) -> set[str]:
+    return set(read_progress(workspace.run_folder(run.id).rows).finished)
+
+
+def _workspace(folder: Path, n: int | None = None) -> Workspace:
+    """A workspace with the rows that the model knows, the first n of them, and some labelled ones."""
+    labelled = VIEW.rows[:FEW]
+    return workspace_of(folder, labelled, [str(pair.label) for pair in labelled], PAIRS[:n])
+
+
+@pytest.mark.soak  # `make soak PART=serve`, after `make test-serve`
+def test_a_run_goes_on_when_one_of_two_servers_is_killed(
+    model: Path, server: Endpoint, tmp_path: Path
+) -> None:
+    """One server begins the run, another joins it, and the first is killed with all its processes."""
+    workspace = _workspace(tmp_path)
+    with serving_until_killed(model, tmp_path / "log.txt", *EXTRA) as (other, kill):
+        both = f"{other.base_url},{server.base_url}"
+        found = asyncio.run(model_servers.check_each(workspace, both, MODEL))
+        assert [(health.problem, health.max_model_len) for health in found.values()] == [
+            ("", LENGTH),
+            ("", LENGTH),
+        ]
+        addresses = tmp_path / "addresses.txt"
+        addresses.write_text(other.base_url)
+        seeds = ",".join(map(str, range(8)))  # so that there are calls left when it is killed
+        options = {
+            "reasoning": "no",
+            "max_tokens": 32,
+            "seeds": seeds,
+        }  # the model was taught this prompt
+        request = RunRequest("prompt_only", "bmdm", options, "split=test", model=MODEL)
+        how = ExecutionSettings(str(addresses), rows_in_flight=4, concurrency=4)
+        run = run_control.start(workspace, launch.resolve(workspace, request), "over two", how)
+        folder = workspace.run_folder(run.id)
+        wait_until(lambda: status_of(folder).counts.done > 2, WAIT_S, folder.log)
+        addresses.write_text(both)
+        kill()
+        wait_until(lambda: status_of(folder).state not in LIVE_STATES, WAIT_S, folder.log)
+    run = run_control.settle(workspace, run.id)
+    log = folder.log.read_text("utf-8")
+    assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), log
+    assert read_progress(folder.rows).repeated == 0
+    assert f"server {other.base_url}: resting: " in log
+    assert all(each.done for each in status_of(folder).servers)
+>>>>>>> theirs
