@@ -34,13 +34,9 @@ from core.runs.journal import read_progress
 from core.runs.request import RunRequest
 from core.runs.run_state import status_of
 from core.runs.spec import ExecutionSettings
-<<<<<<< ours
-from core.store import traces
-=======
 from core.runs.workspace import Workspace
 from core.store import predictions, runs, traces
 from core.store.runs import Run
->>>>>>> theirs
 from tests.serve.exercises import (
     FEW,
     REACT_TOOLS,
@@ -307,8 +303,7 @@ def test_a_run_is_packaged_and_checked(
 
 def test_summer_answers_both_questions_of_every_row(server: Endpoint, tmp_path: Path) -> None:
     """Forty rows of each question: genes are summarised once, labelled pairs looked up, three samples read and averaged."""
-    labelled = VIEW.rows[:FEW]
-    workspace = workspace_of(tmp_path, labelled, [str(pair.label) for pair in labelled], PAIRS)
+    workspace = _workspace(tmp_path)
     for name, content in packs_about(PAIRS, VIEW.rows).items():
         assert import_upload(workspace, json.dumps(content).encode(), name).kind != "failed"
     request = RunRequest("summer", "bmdm", {"max_tokens": 200}, "split=test", model=MODEL)
@@ -421,8 +416,6 @@ def test_a_narrow_top_p_leaves_the_others_without_a_log_probability(server: Endp
 
 def _no_number(found: str) -> None:
     raise AssertionError(f"{found} in JSON")
-<<<<<<< ours
-=======
 
 
 def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path: Path) -> None:
@@ -496,4 +489,3 @@ def test_a_run_goes_on_when_one_of_two_servers_is_killed(
     assert read_progress(folder.rows).repeated == 0
     assert f"server {other.base_url}: resting: " in log
     assert all(each.done for each in status_of(folder).servers)
->>>>>>> theirs
