@@ -59,7 +59,7 @@ def make_space(
     rows. Raise InputError for another shape, a symbol that is empty or has line breaks, a value
     that is not finite in float32, and if no vector remains.
     """
-    names = [symbol.strip() for symbol in symbols]
+    names = [*map(str.strip, symbols)]
     values = _check_vectors(names, vectors, source)
     all_notes = list(notes)
     names, values = _average_repeated_symbols(names, values, all_notes)
@@ -126,11 +126,11 @@ def _check_vectors(names: list[str], vectors: NDArray[Any], source: str) -> NDAr
         )
     if vectors.dtype.kind not in "fiu":
         raise InputError(f"{source}: vectors of type {vectors.dtype}, expected real numbers")
-    bad = next((i for i, name in enumerate(names) if not name or len(name.splitlines()) > 1), None)
-    if bad is not None:
-        raise InputError(
-            f"{source}: row {bad + 1} has the symbol {names[bad]!r}, expected one line of text"
-        )
+    for row, name in enumerate(names, 1):
+        if not name or len(name.splitlines()) > 1:
+            raise InputError(
+                f"{source}: row {row} has the symbol {name!r}, expected one line of text"
+            )
     with np.errstate(over="ignore"):  # overflow is detected as not finite
         values = np.array(vectors, dtype=np.float32)
     if not np.isfinite(values).all():
@@ -145,13 +145,14 @@ def _check_vectors(names: list[str], vectors: NDArray[Any], source: str) -> NDAr
 def _average_repeated_symbols(
     names: list[str], values: NDArray[np.float32], notes: list[str]
 ) -> tuple[list[str], NDArray[np.float32]]:
+    import pandas as pd
     from scipy.sparse import csr_array
 
-    place: dict[str, int] = {}
-    row = np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)
-    if len(place) == len(names):
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) == len(names):
         return names, values
-    distinct, counts = list(place), np.bincount(row)
+    row = pd.Index(distinct).get_indexer(pd.Index(names))
+    counts = np.bincount(row)
     repeated = [distinct[i] for i in np.flatnonzero(counts > 1)]
     notes.append(f"{len(repeated):,} symbols with several rows, averaged: {list_some(repeated)}")
     averaging = csr_array(

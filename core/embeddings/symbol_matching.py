@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Literal
 
 import numpy as np
@@ -60,7 +61,7 @@ class _SpellingIndex:
     """An index of symbols by their spelling, or by their spelling in any case."""
 
     def __init__(self, symbols: Iterable[str]) -> None:
-        self.place = {symbol: i for i, symbol in enumerate(symbols)}
+        self.place = dict(zip(symbols, count()))
         self._folded: dict[str, list[str]] = {}
         for symbol in sorted(self.place):  # sorted, so that the order of the symbols has no effect
             self._folded.setdefault(symbol.casefold(), []).append(symbol)

@@ -244,6 +244,7 @@ _ENSEMBL_ID = re.compile(r"ENS([A-Z]*)[GTP]\d{11}(?:\.\d+)?")
 
 _SYMBOL = re.compile(r"(?=.*[A-Z0-9])[A-Za-z0-9]+(?:[-.@][A-Za-z0-9]+)*")
 _LONGEST_SYMBOL = 30  # characters
+_NO_LETTER = re.compile(r"[\W\d_]")
 _PATHWAY_ID = re.compile(r"R-[A-Z]{3}-\d+|[a-z]{2,4}\d{5}|WP\d+|PWY\S*", re.ASCII)
 _EDGE_FIELDS = 3
 
@@ -321,9 +322,9 @@ def organism_of(symbols: Iterable[str]) -> Organism:
         if ensembl := _ENSEMBL_ID.fullmatch(symbol):
             told, mouse = told + (ensembl[1] in ("", "MUS")), mouse + (ensembl[1] == "MUS")
             continue
-        letters = [c for c in symbol.replace("orf", "") if c.isalpha()]
+        letters = _NO_LETTER.sub("", symbol.replace("orf", ""))
         if len(letters) > 1:
-            told, mouse = told + 1, mouse + any(c.islower() for c in letters)
+            told, mouse = told + 1, mouse + (letters != letters.upper())
     if told and mouse >= SAME * told:
         return "mouse"
     return "human" if told and mouse <= (1 - SAME) * told else ""

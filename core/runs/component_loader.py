@@ -87,12 +87,16 @@ def load_spaces(
     labels can be rebuilt per fold."""
     with workspace.store.read() as db:
         records = [spaces.find(db, name) for name in names]
-    orthologs = packs.read_orthologs(workspace, dataset.organism)
     loaded = []
     for space in records:
         vectors = _open_space(workspace, space)
+        orthologs = packs.read_orthologs(workspace, dataset.organism, vectors.symbols)
 
-        def rebuild(visible: Bools, of: spaces.SpaceRecord = space) -> Floats:
+        def rebuild(
+            visible: Bools,
+            of: spaces.SpaceRecord = space,
+            orthologs: Mapping[str, str] = orthologs,
+        ) -> Floats:
             rows = index.known_positions[visible]
             symbols = index.symbols
             pert, gene = (

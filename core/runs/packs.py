@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.file_io import replace_file
 from core.base.hashes import sha256_of
-from core.evidence.knowledge_packs import Pack, read_knowledge
+from core.evidence.knowledge_packs import Pack, organism_of, read_knowledge
 from core.evidence.packs import PackName, Packs, Source
 from core.runs.workspace import Workspace
 from core.store import Cursor, changes, pairs, spaces
@@ -43,8 +43,13 @@ def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | N
     return None if name is None else read(workspace.settings, name)
 
 
-def read_orthologs(workspace: Workspace, organism: str) -> Mapping[str, str]:
-    """Return the workspace's latest table of an organism's orthologs; empty if there is none."""
+def read_orthologs(
+    workspace: Workspace, organism: str, symbols: Iterable[str]
+) -> Mapping[str, str]:
+    """Return the workspace's latest table of an organism's orthologs, to find its genes in a space
+    with these symbols; empty if there is none, or if the symbols are the organism's own."""
+    if organism and organism_of(symbols) == organism:
+        return {}
     pack = read_latest(workspace, "orthologs", organism)
     return pack.entries if pack else {}
 

@@ -299,8 +299,14 @@ def test_tables_of_symbols_are_those_of_the_organism(workspace: Workspace) -> No
         ("human", {"STAT1": "Stat1", "IRF1": "Irf1"}),
     ):
         import_upload(workspace, json.dumps(content).encode(), f"{name}.json")
-    assert packs.read_orthologs(workspace, "mouse") == {"Stat1": "STAT1", "Irf1": "IRF1"}
-    assert packs.read_orthologs(workspace, "human") == {"STAT1": "Stat1", "IRF1": "Irf1"}
+    mouse, human = ["Stat2", "Ifit1"], ["STAT2", "IFIT1"]  # symbols of spaces
+    of_mouse = {"Stat1": "STAT1", "Irf1": "IRF1"}
+    assert packs.read_orthologs(workspace, "mouse", human) == of_mouse
+    assert packs.read_orthologs(workspace, "mouse", [*mouse, *human]) == of_mouse
+    assert packs.read_orthologs(workspace, "human", mouse) == {"STAT1": "Stat1", "IRF1": "Irf1"}
+    # none is needed to find genes in a space of their own organism
+    assert packs.read_orthologs(workspace, "mouse", mouse) == {}
+    assert packs.read_orthologs(workspace, "human", human) == {}
     assert (
         "two names of one gene are not recognised: the workspace has no knowledge pack of proteins of human genes"
         in (read_symbol_tables(workspace, "human").notes)

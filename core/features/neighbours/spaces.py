@@ -248,11 +248,12 @@ def coverage_of(
         if found is None:
             return None
         rows = pairs.frame(db, found.id)
+    space = load(workspace, record)
     return coverage(
-        load(workspace, record),
+        space,
         rows["pert"].tolist(),
         rows["gene"].tolist(),
-        packs.read_orthologs(workspace, found.organism),
+        packs.read_orthologs(workspace, found.organism, space.symbols),
     )
 
 
@@ -262,10 +263,11 @@ def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> Sy
     with workspace.store.read() as db:
         found = datasets.find(db, dataset)
         rows = pairs.frame(db, found.id)
+    space = load(workspace, record)
     return match_symbols(
-        load(workspace, record),
+        space,
         sorted({*rows["pert"], *rows["gene"]}),
-        packs.read_orthologs(workspace, found.organism),
+        packs.read_orthologs(workspace, found.organism, space.symbols),
     )
 
 

@@ -421,7 +421,7 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> No
     """Ga, Gb twice each, Gc, Gm12 once each; Pa, Pb and Pc twice each. GENEA, GENEC are human; pb is Pb in another case."""
     import_upload(
         furnished,
-        worlds.table_of({"GENEA": [1, 0], "genec": [0, 1], "pb": [1, 1], "Elsewhere": [1, 2]}),
+        worlds.table_of({"GENEA": [1, 0], "genec": [0, 1], "pb": [1, 1], "ELSEWHERE": [1, 2]}),
         "human.csv",
     )
     found = spaces.coverage_of(furnished, all_spaces(furnished)[0])

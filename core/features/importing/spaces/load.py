@@ -161,7 +161,7 @@ def load_safetensors(path: Path, name: str) -> Space:
             " dictionaries)"
         )
     try:
-        notes = [str(note) for note in parse_json(metadata.get("notes", "[]"))]
+        notes = [*map(str, parse_json(metadata.get("notes", "[]")))]
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(
             f"{path.name}: the metadata's notes are not a JSON list ({error})"

@@ -165,7 +165,7 @@ def refuse_uncovering(workspace: Workspace, space: Space, path: str) -> None:
             for each in real
         }
     for dataset, names in symbols.items():
-        orthologs = packs.read_orthologs(workspace, dataset.organism)
+        orthologs = packs.read_orthologs(workspace, dataset.organism, space.symbols)
         if match_symbols(space, sorted(names), orthologs).covered.any():
             return
         known |= names
