@@ -32,12 +32,11 @@ from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import (
-    cells_under,
+    cells_of_cuts,
     cut_values,
     distinct_protocols,
     folds_among,
     protocols_of,
-    with_seed,
 )
 
 
@@ -117,13 +116,9 @@ def _score_cuts(
     """Yield DE and DIR of each cut, inside its own cells."""
     index, weights = loader.index(), settings.weights()
     positions = index.positions_of(pair_ids)
-    for seed in SEEDS:
+    for seed, cells in zip(SEEDS, cells_of_cuts(protocols, index, positions, SEEDS), strict=True):
         scores = fuse(percentiles_of_cut(settings, pair_ids, loader, seed), weights).scores()
-        found = point_score(
-            index.labels[positions],
-            scores,
-            cells_under(with_seed(protocols, seed), index, positions),
-        )
+        found = point_score(index.labels[positions], scores, cells)
         yield [found.de, found.dir]
 
 

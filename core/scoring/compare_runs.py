@@ -7,13 +7,14 @@ move most.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from core.base.errors import InputError
 from core.base.result import Figure, LabelMarks, Table, hidden, inline
@@ -33,7 +34,7 @@ from core.scoring.sentences import (
     interval_text,
     scored_text,
 )
-from core.stats.arrays import Floats, count_codes, sum_by_group
+from core.stats.arrays import Codes, Floats, count_codes, sum_by_group
 from core.stats.comparison import (
     Comparison,
     Difference,
@@ -52,16 +53,15 @@ from core.stats.multiplicity import adjust, p_value
 from core.stats.official_score import point_values
 from core.stats.ranks import midranks
 from core.stats.row_changes import agreement
-from core.stats.scores_and_labels import outcome_of, shared_rows
+from core.stats.scores_and_labels import Scores, outcome_of, shared_rows
 from core.stats.within_axis import scorable_genes
 from core.transfer.fusion import FusionComparison, MetricChange
 from core.transfer.run_cells import (
     ALL_ROWS,
-    cells_under,
+    cells_of_cuts,
     distinct_protocols,
     folds_among,
     variances_between,
-    with_seed,
 )
 
 FEWEST_PAIRS = 1_000  # of a positive and a negative row inside the cells of two cuts
@@ -566,9 +566,12 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
     # b minus a in DE and DIR under each cut, of shape (n_cuts, 2)
     differences: Floats | None = NO_CUTS
     if folds_among(pair[0].protocols):
-        n_cuts = max(len(a.cuts), len(b.cuts))
+        rows, n_cuts = pair[0], max(len(a.cuts), len(b.cuts))
+        # looked at by at most one of the two: the other one was made under folds
+        cells = cells_of_cuts(rows.protocols, rows.index, rows.positions, range(n_cuts))
         of_a, of_b = (
-            scores_of_cuts(run, rows, n_cuts) for run, rows in zip((a, b), pair, strict=True)
+            scores_of_cuts(run, rows.scores, rows.labels, cells)
+            for run, rows in zip((a, b), pair, strict=True)
         )
         differences = (
             None if of_a is None or of_b is None or len(of_a) != len(of_b) else of_b - of_a
@@ -613,22 +616,20 @@ def _compare(a: RunRows, b: RunRows, cut_differences: Floats | None) -> Comparis
     return replace(comparison, de=de, dir=direction, mean=mean)
 
 
-def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
+def scores_of_cuts(
+    run: RunRows, scores: Scores, labels: ArrayLike, cells: Iterable[Codes | None]
+) -> Floats | None:
     """Return DE and DIR of a run under each cut, of shape (n_cuts, 2); None if they are unknown.
 
     A run that was made without folds has the same numbers under every cut, and is scored inside the
-    cells of each. rows: those of the run that are compared, under the protocols of both runs.
+    cells of each. scores, labels, cells: of those of its rows that are compared; the cells under
+    the protocols of both runs, in each cut.
     """
     if folds_among(run.protocols):
         return run.cuts if len(run.cuts) else None
-    if n_cuts == 0:
-        return None
-    cells = (
-        cells_under(with_seed(rows.protocols, seed), rows.index, rows.positions)
-        for seed in range(n_cuts)
-    )
-    outcome = outcome_of(rows.labels)
-    return np.array([point_values(outcome, rows.scores, cut) for cut in cells])
+    outcome = outcome_of(labels)
+    values = [point_values(outcome, scores, cut) for cut in cells]
+    return np.array(values) if values else None
 
 
 def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> FusionComparison:
@@ -637,12 +638,7 @@ def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> Fus
     before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts,
     2).
     """
-    variances = zip(
-        variances_between(before),
-        variances_between(after),
-        variances_between(after - before),
-        strict=True,
-    )
+    variances = variances_between(np.stack((before, after, after - before))).T.tolist()
     de, direction, mean = (
         MetricChange(
             widen(part.before, old), widen(part.after, new), widen(part.change, change, (-1.0, 1.0))

@@ -8,7 +8,7 @@ DeLong, DeLong and Clarke-Pearson, Biometrics 1988, 44:837-845; the O(n log n) f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -212,19 +212,19 @@ def estimates_from(
                 for unit, method in dependence.methods.items()
             }
             widest = widest_interval([*by.values()], int(n_perts[s]), int(n_genes[s]), limits)
-            if carriers is not None:
-                widest = auroc_interval(widest, carriers(s), limits)
+            if carriers:
+                widest = auroc_interval(widest, carriers[s], limits)
             intervals[-1].append(Estimate(by["row"], by["pert"], by["gene"], by["two-way"], widest))
     return intervals
 
 
 def _carriers_of(
     influence: Influence, dependence: Dependence, weights: Floats, variances: Mapping[Unit, Floats]
-) -> Callable[[int], Carriers] | None:
+) -> list[Carriers]:
     """Return the effective numbers behind the variances of a combination of AUROCs in each stratum;
-    None for other statistics."""
+    none for other statistics."""
     if len(influence.parts) != 2 * len(influence.values):
-        return None
+        return []
     axes = [getattr(dependence, unit) for unit in AXES]
     numbers = dict(zip(AXES, effective_clusters(influence, weights, axes), strict=True))
     # Each question needs enough rows: rows of DE give no information on the error of DIR in the
@@ -249,11 +249,18 @@ def _carriers_of(
         enough = [_has_groups(influence, part, dependence.units) for part in parts]
         carriers[~np.array(enough)] = np.nan
     numbers["row"] = np.where(constant, np.inf, carriers).min(axis=0)
-    return lambda s: Carriers(
-        {unit: float(variances[unit][s]) for unit in numbers},
-        {unit: float(number[s]) for unit, number in numbers.items()},
-        bool(constant[:, s].all()),
+    of_strata = zip(
+        np.stack([variances[unit] for unit in numbers], axis=1).tolist(),
+        np.stack([*numbers.values()], axis=1).tolist(),
+        constant.all(axis=0).tolist(),
+        strict=True,
     )
+    return [
+        Carriers(
+            dict(zip(numbers, by_unit, strict=True)), dict(zip(numbers, of, strict=True)), same
+        )
+        for by_unit, of, same in of_strata
+    ]
 
 
 def _has_groups(influence: Influence, weights: Floats, units: Codes) -> bool:

@@ -119,9 +119,7 @@ def carrying_rows(influence: Influence, weights: Floats) -> Floats:
 
     A third of as many normal ones. NaN without an influence.
     """
-    squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
-    total = sum_by_group(influence.stratum, influence.n_strata, squares)
-    fourth = sum_by_group(influence.stratum, influence.n_strata, squares**2)
+    _, total, fourth = _squares(influence, weights)
     return divide(total**2, fourth)
 
 
@@ -135,9 +133,7 @@ def effective_clusters(
     the estimates less ⅔ Σ x⁴, as for normal influences x, so that clusters of a single row count as
     many as Satterthwaite gives to normal rows.
     """
-    squares = _scale((np.repeat(weights, 2) @ influence.parts) ** 2)
-    total = sum_by_group(influence.stratum, influence.n_strata, squares)
-    fourth = sum_by_group(influence.stratum, influence.n_strata, squares**2)
+    squares, total, fourth = _squares(influence, weights)
     numbers: list[Floats] = []
     for clusters in axes:
         of_cluster, stratum = _sum_by_unit(squares, clusters, influence)
@@ -146,10 +142,13 @@ def effective_clusters(
     return numbers
 
 
-def _scale(squares: Floats) -> Floats:
-    """Scale to the largest value, because squared squares may underflow."""
-    scaled: Floats = squares / (squares.max(initial=0.0) or 1.0)
-    return scaled
+def _squares(influence: Influence, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the squares x² of the rows' influences on Σ weights · AUROC, and Σ x² and Σ x⁴ of each
+    stratum; scaled to the largest square, because squared squares may underflow."""
+    squares = (np.repeat(weights, 2) @ influence.parts) ** 2
+    squares /= squares.max(initial=0.0) or 1.0
+    where, n = influence.stratum, influence.n_strata
+    return squares, sum_by_group(where, n, squares), sum_by_group(where, n, squares**2)
 
 
 def _sum_by_unit(values: Floats, units: Codes, influence: Influence) -> tuple[Floats, Codes]:

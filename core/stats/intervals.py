@@ -131,16 +131,14 @@ def widest_interval(
     of a perfect ranking, has a standard error of 0, which is meaningless, so the limits are NaN.
     """
     unit: Unit = "pert" if n_perts > 1 else "gene" if n_genes > 1 else "row"
+    clusters = max(n_perts, n_genes) if unit != "row" else None
     if n_perts > 1 and n_genes > 1:
-        unit = "two-way"
-    axes = [n for n in (n_perts, n_genes) if n > 1]
+        unit, clusters = "two-way", min(n_perts, n_genes)
     first = by_unit[0]
-    se = max((one.se for one in by_unit if not np.isnan(one.se)), default=float("nan"))
+    se = float(np.fmax.reduce([one.se for one in by_unit]))  # of those that are defined
     if se == 0 and first.estimate in limits:
         se = float("nan")
-    widest = replace(
-        first, unit=unit, method=WIDEST_METHODS[unit], clusters=min(axes) if axes else None
-    )
+    widest = replace(first, unit=unit, method=WIDEST_METHODS[unit], clusters=clusters)
     return _with_error(widest, se, limits)
 
 
@@ -158,15 +156,10 @@ class Carriers:
     numbers: Mapping[Unit, float]
     is_constant: bool
 
-    @property
-    def variance(self) -> float:
-        """The variance of the shown interval: the largest of the two-way and the one-way
-        variances."""
-        return self.variances["row"] + sum(self._excess(unit) for unit in AXES)
-
     def degrees(self, *, is_difference: bool) -> float:
-        """Return Satterthwaite's degrees of freedom of the variance, at least 1: each part counts
-        by the units that carry it.
+        """Return Satterthwaite's degrees of freedom of the variance of the shown interval, at least
+        1: each part counts by the units that carry it. That variance is the largest of the two-way
+        and the one-way variances.
 
         In a difference rows count as infinitely many: their influences are about as often above 0
         as below it. The sum of such numbers over the root of the sum of their squares has no longer
@@ -174,18 +167,16 @@ class Carriers:
         Statistical Association 64:1278-1302).
         """
         # n normal influences have the number n / 3
-        of_rows = 0.0 if is_difference else self.variances["row"] ** 2 / (3 * self.numbers["row"])
-        parts = of_rows + sum(
-            self.variances[unit] ** 2 / max(self.numbers[unit] - 1, 0.5)
-            for unit in AXES
-            if self._excess(unit) > 0
-        )
-        return max(self.variance**2 / parts, 1.0) if parts else float("inf")
-
-    def _excess(self, unit: Unit) -> float:
-        value = self.variances[unit]
-        excess = value - self.variances["row"]
-        return excess if excess > LEAST_EXCESS * value else 0.0
+        row = self.variances["row"]
+        parts = 0.0 if is_difference else row**2 / (3 * self.numbers["row"])
+        excess, of_axes = 0.0, 0.0
+        for unit in AXES:
+            variance = self.variances[unit]
+            if variance - row > LEAST_EXCESS * variance:
+                excess += variance - row
+                of_axes += variance**2 / max(self.numbers[unit] - 1, 0.5)
+        parts += of_axes
+        return max((row + excess) ** 2 / parts, 1.0) if parts else float("inf")
 
 
 def auroc_interval(widest: Interval, found: Carriers, limits: tuple[float, float]) -> Interval:

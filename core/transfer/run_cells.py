@@ -7,7 +7,7 @@ made under folds is scored inside their cells, and so is every run made from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Protocol
@@ -99,11 +99,6 @@ def folds_among(protocols: Iterable[EvaluationProtocol]) -> list[EvaluationProto
     return [protocol for protocol in protocols if protocol.kind == "folds"]
 
 
-def with_seed(protocols: Iterable[EvaluationProtocol], seed: int) -> tuple[EvaluationProtocol, ...]:
-    """Return the protocols with another cut of the folds."""
-    return distinct_protocols(replace(protocol, seed=seed) for protocol in protocols)
-
-
 def describe_scoring(protocols: Sequence[EvaluationProtocol]) -> str:
     """Describe the scoring of a run under these protocols: "all rows", "inside 5×5 cells, cut 0",
     "leave-one-out"."""
@@ -131,6 +126,15 @@ def cells_under(
         for protocol in folds_among(protocols)
     ]
     return combine_codes(*cuts)
+
+
+def cells_of_cuts(
+    protocols: Sequence[EvaluationProtocol], index: RowIndex, positions: Codes, seeds: Iterable[int]
+) -> Iterator[Codes | None]:
+    """Yield `cells_under` for other cuts of the folds, one for each of these seeds."""
+    for seed in seeds:
+        cut = distinct_protocols(replace(protocol, seed=seed) for protocol in protocols)
+        yield cells_under(cut, index, positions)
 
 
 NAME = "mean of ten cuts (seeds 0–9)"  # the name of a space's score on every page
@@ -268,11 +272,15 @@ def _mean_score(
 
 
 def variances_between(values: Floats) -> Floats:
-    """Return the variance between cuts of DE, of DIR and of their mean, of shape (3,); 0 with fewer
-    than two cuts."""
-    if len(values) < 2:
-        return np.zeros(3)
-    return np.asarray(np.column_stack((values, values.mean(axis=1))).var(axis=0, ddof=1))
+    """Return the variance between cuts of DE, of DIR and of their mean, of shape (…, 3); 0 with
+    fewer than two cuts.
+
+    values: DE and DIR under each cut, of shape (…, n_cuts, 2).
+    """
+    if values.shape[-2] < 2:
+        return np.zeros((*values.shape[:-2], 3))
+    three = np.concatenate((values, values.mean(axis=-1, keepdims=True)), axis=-1)
+    return np.asarray(three.var(axis=-2, ddof=1))
 
 
 NOTHING_KNOWN = 0.5  # the stand-in for a row that sees no labelled row, or none with a direction

@@ -20,7 +20,7 @@ from core.scoring.compare_runs import compare_runs, pair_runs, run_differences, 
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.protocols import EvaluationProtocol
-from core.transfer.run_cells import cells_under
+from core.transfer.run_cells import cells_of_cuts, cells_under
 from tests import cases
 from tests.scoring.test_run_scores import P_DE, P_UP, loaded, rows_of, run_of
 
@@ -138,7 +138,9 @@ def test_the_cuts_of_the_difference_are_those_of_both_runs() -> None:
     a = rows_of()
     cuts = np.array([[0.5, 0.5], [0.7, 0.4], [0.6, 0.9]])
     b = replace(rows_of(scores=OTHER, name="b").under((folds,)), cuts=cuts)
-    of_a = scores_of_cuts(a, a.under((folds,)), 3)
+    of_a = scores_of_cuts(
+        a, a.scores, a.labels, cells_of_cuts((folds,), a.index, a.positions, range(3))
+    )
     by_hand = [
         point_score(
             a.labels, a.scores, cells_under((replace(folds, seed=seed),), a.index, a.positions)

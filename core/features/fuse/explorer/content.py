@@ -40,9 +40,10 @@ from core.transfer.fusion import (
     shares_of,
     weights_of,
 )
-from core.transfer.run_cells import cells_under, folds_among, variances_between, with_seed
+from core.transfer.run_cells import cells_of_cuts, cells_under, folds_among, variances_between
 
-LABELLED, EFFECT, UP, DIRECTED = 1, 2, 4, 8  # flags of a row's outcome; fusion.js reads them
+# flags of a row's outcome, in the order of its bits; fusion.js reads them
+LABELLED, EFFECT, UP, DIRECTED = 1, 2, 4, 8
 METRICS = ("de", "dir", "mean")
 
 
@@ -78,12 +79,7 @@ def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> 
     scale = live.percentiles.weight_scale
     outcome = live.outcome
     scored = labels and bool(outcome.labelled.any())
-    flags = (
-        (LABELLED, outcome.labelled),
-        (EFFECT, outcome.effect),
-        (UP, outcome.up),
-        (DIRECTED, outcome.directed),
-    )
+    flags = outcome.labelled, outcome.effect, outcome.up, outcome.directed
     return {
         "rows": len(live.rows),
         "names": list(rows.components),
@@ -101,7 +97,7 @@ def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> 
         "ids": list(rows.pair_ids),
         **_axis("pert", live.rows.pert, rows.perts),
         **_axis("gene", live.rows.gene, rows.genes),
-        "outcome": _pack(sum(flag * column.astype(np.uint8) for flag, column in flags), np.uint8)
+        "outcome": _pack(np.packbits(flags, axis=0, bitorder="little"), np.uint8)
         if scored
         else None,
         "cells": None if live.cells is None or not scored else _pack(live.cells, np.uint32),
@@ -124,14 +120,9 @@ def noise_of_cuts(before: Floats, after: Floats) -> dict[str, dict[str, float]]:
     before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts,
     2).
     """
+    variances = variances_between(np.stack((before, after, after - before)))
     names = ("before", "after", "change")
-    variances = zip(
-        *(variances_between(scores) for scores in (before, after, after - before)), strict=True
-    )
-    return {
-        metric: dict(zip(names, map(float, scores), strict=True))
-        for metric, scores in zip(METRICS, variances, strict=True)
-    }
+    return pd.DataFrame(variances, names, METRICS).to_dict()
 
 
 def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:
@@ -163,7 +154,8 @@ def _axis(name: str, codes: Codes, symbols: Sequence[str]) -> dict[str, Any]:
     """Return a column of symbols: each once, and the code of each row's, which the intervals take
     to be one cluster."""
     _, first, dense = np.unique(codes, return_index=True, return_inverse=True)
-    return {f"{name}s": [symbols[row] for row in first], name: _pack(dense, np.uint32)}
+    distinct = np.asarray(symbols, dtype=object)[first].tolist()
+    return {f"{name}s": distinct, name: _pack(dense, np.uint32)}
 
 
 def _pack(values: ArrayLike, kind: type[np.generic] = np.float64) -> str:
@@ -258,8 +250,8 @@ class CutNoise:
 
     outcome: Outcome
     before: Floats
-    percentiles: tuple[Percentiles, ...]
-    cells: tuple[Codes | None, ...]
+    percentiles: Sequence[Percentiles]
+    cells: Sequence[Codes | None]
 
     def scores_at(self, weights: Weights) -> Floats:
         """Return DE and DIR of the fusion under each cut, of shape (n_cuts, 2)."""
@@ -306,15 +298,12 @@ def prepare_noise(
     protocols = fusion_protocols(settings, loader)
     if not folds_among(protocols) or not can_cut_again(settings, loader):
         return None
-    before = scores_of_cuts(baseline, baseline.under(protocols), len(SEEDS))
+    cells = [*cells_of_cuts(protocols, baseline.index, baseline.positions, SEEDS)]
+    before = scores_of_cuts(baseline, baseline.scores, baseline.labels, cells)
     if before is None or len(before) != len(SEEDS):
         return None
-    ids = [baseline.index.pair_ids[i] for i in baseline.positions.tolist()]
-    percentiles = tuple(percentiles_of_cut(settings, ids, loader, seed) for seed in SEEDS)
-    cells = tuple(
-        cells_under(with_seed(protocols, seed), baseline.index, baseline.positions)
-        for seed in SEEDS
-    )
+    ids = baseline.frame["pair_id"].tolist()
+    percentiles = [percentiles_of_cut(settings, ids, loader, seed) for seed in SEEDS]
     return CutNoise(outcome_of(baseline.labels), before, percentiles, cells)
 
 
