@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ _MAX_BYTES = 1_000_000
 _BACKUP_FILES = 3  # beside the newest
 _LOCK_TIMEOUT_S = 5.0
 _PROBLEM = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z (WARNING|ERROR) ")
-_MISTAKES = "|".join(["InputError", *(kind.__name__ for kind in InputError.__subclasses__())])
+_MISTAKES = "|".join(map(attrgetter("__name__"), (InputError, *InputError.__subclasses__())))
 _MISTAKE = re.compile(rf"\] failed: ({_MISTAKES}): ")
 _RECORDED = "_perturbdesk_recorded"
 
@@ -50,11 +51,14 @@ def configure(settings: Settings, role: str, *, console: bool = False) -> None:
     close()
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
-    scrub = Scrubber(settings.secrets)
+    scrub, handlers = Scrubber(settings.secrets), list[tuple[logging.Handler, bool]]()
     if console:
-        _add(logging.StreamHandler(sys.stderr), _Formatter(role, scrub))
+        handlers.append((logging.StreamHandler(sys.stderr), False))
     if not settings.read_only:
-        _add(_SharedRotatingFile(log_file(settings)), _Formatter(role, scrub, with_traceback=True))
+        handlers.append((_SharedRotatingFile(log_file(settings)), True))
+    for handler, with_traceback in handlers:
+        handler.setFormatter(_Formatter(role, scrub, with_traceback=with_traceback))
+        LOGGER.addHandler(handler)
 
 
 def without_secrets(text: str) -> str:
@@ -119,11 +123,6 @@ def last_problems(settings: Settings, limit: int = 5) -> list[str]:
     files = [file for file in (newest.with_name(f"{newest.name}.1"), newest) if file.exists()]
     lines = [line for file in files for line in file.read_text("utf-8", "replace").splitlines()]
     return [line for line in lines if _PROBLEM.match(line) and not _MISTAKE.search(line)][-limit:]
-
-
-def _add(handler: logging.Handler, formatter: logging.Formatter) -> None:
-    handler.setFormatter(formatter)
-    LOGGER.addHandler(handler)
 
 
 class _ScrubbedStream:

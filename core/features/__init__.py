@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from itertools import chain
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -51,9 +53,7 @@ def features() -> Mapping[str, Feature]:
 def references(name: str) -> tuple[Reference, ...]:
     """Return what every feature brings under a hook, such as "report_parts", in their order,
     without importing it."""
-    return tuple(
-        reference for feature in features().values() for reference in getattr(feature, name)
-    )
+    return tuple(chain.from_iterable(map(attrgetter(name), features().values())))
 
 
 def hooks(name: str) -> Iterator[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -154,7 +155,7 @@ def row_weights_of(settings: FusionSettings) -> list[RowWeights]:
 
 def describe_rest(settings: FusionSettings) -> str:
     """Return what is left for the base beside its share; "" if it is the same in every row."""
-    return "; ".join(rule.rest for rule in row_weights_of(settings))
+    return "; ".join(map(attrgetter("rest"), row_weights_of(settings)))
 
 
 def factors_by_agreement(
@@ -302,9 +303,7 @@ def refuse_other_dataset(loader: ComponentLoader, base: str) -> None:
 def _align(loader: ComponentLoader, run: SourceRun, ids: Sequence[str]) -> Component:
     rows = loader.predictions(run.id)
     return component_of(
-        run.name,
-        ids,
-        *(rows[name].tolist() for name in ("pair_id", "p_de", "p_up_given_de", "flags")),
+        run.name, ids, rows["pair_id"], rows["p_de"], rows["p_up_given_de"], rows["flags"]
     )
 
 

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
@@ -33,7 +34,13 @@ ACCENT: Final = {"light": "#007556", "dark": CHOSEN}
 
 LABEL_COLOURS: Final = {"up": UP, "down": DOWN, "none": NONE, "de": EFFECT, "unknown": NULL}
 LABEL_SIGNS: Final = {"up": "▲", "down": "▼", "none": "●", "de": "◆", "unknown": "○"}
-LABEL_WORDS: Final = {**{name: name for name in LABEL_SIGNS}, "unknown": NO_LABEL}
+LABEL_WORDS: Final = {
+    "up": "up",
+    "down": "down",
+    "none": "none",
+    "de": "de",
+    "unknown": NO_LABEL,
+}
 OUTCOME_SIGNS: Final = {"hit": "✓", "miss": "✗"}
 ROLE_COLOURS: Final = {"EFFECT": EFFECT, "NULL": NULL, "UP": UP, "DOWN": DOWN, "JUDGE": CHOSEN}
 
@@ -137,9 +144,8 @@ def names_above(
     levels: list[list[Line]] = []
     ends: list[float] = []  # where the last name of each level ends
     scale = _CHARACTER_PX / width_px * (span[1] - span[0])  # of a character, on the axis
-    for line in sorted(
-        (line for line in lines if not np.isnan(line.value)), key=lambda line: line.value
-    ):
+    drawn = (line for line in lines if not np.isnan(line.value))
+    for line in sorted(drawn, key=attrgetter("value")):
         half = len(line.name) * scale / 2
         level = next((k for k, end in enumerate(ends) if end < line.value - half), len(ends))
         if level == len(levels):

@@ -142,28 +142,20 @@ class Forest(drawing.PageFigure):
             for line in self.lines
             if not math.isnan(line.value)
         )
-        levels = drawing.names_above(self.lines, self.span, _LEAST_PX)
-        shown = [
-            ("", _on_axis((share(line.value), line.name) for line in level), "")
-            for level in reversed(levels)
-        ]
-        shown += [
-            (
-                row.markup(),
-                f'<span class="field" title="{html.escape(chr(10).join(row.hover))}">{behind}'
-                f"{_marks(row, share)}</span>",
-                html.escape(row.words),
-            )
-            for row in self.rows
-        ]
+        cell = "<span>{}</span>{}<span>{}</span>".format
+        cells = []
+        for level in reversed(drawing.names_above(self.lines, self.span, _LEAST_PX)):
+            names = [(share(line.value), line.name) for line in level]
+            cells.append(cell("", _on_axis(names), ""))
+        for row in self.rows:
+            hover = html.escape("\n".join(row.hover))
+            marks = f'<span class="field" title="{hover}">{behind}{_marks(row, share)}</span>'
+            cells.append(cell(row.markup(), marks, html.escape(row.words)))
         decimals = max(0, -math.floor(math.log10(step)))
         numbers = [(share(value), f"{round(value, 9) + 0.0:.{decimals}f}") for value in values]
-        shown.append(("", _on_axis(numbers), ""))
-        shown.append(("", f'<span class="title">{html.escape(self.title)}</span>', ""))
-        cells = "".join(
-            f"<span>{name}</span>{field}<span>{words}</span>" for name, field, words in shown
-        )
-        return f'<div class="forest">{cells}</div>'
+        cells.append(cell("", _on_axis(numbers), ""))
+        cells.append(cell("", f'<span class="title">{html.escape(self.title)}</span>', ""))
+        return f'<div class="forest">{"".join(cells)}</div>'
 
 
 def _draw(forest: Forest) -> go.Figure:
@@ -276,9 +268,7 @@ def figure(
     rows and of the no-biology baseline, as lines.
     """
     rows = table.head(most or len(table)).assign(name=table[names])
-    rows = rows.assign(
-        **{column: rows.get(column, default) for column, default in _OPTIONAL.items()}
-    )
+    rows = rows.assign(**_OPTIONAL | dict(rows.items()))
     if "chosen" not in rows:
         rows = rows.assign(chosen=rows["cost"] == rows["cost"].max())
     shown = (

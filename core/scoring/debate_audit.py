@@ -211,7 +211,7 @@ def debates_sentence(audits: Iterable[DebateAudit]) -> str:
     debates."""
     shares = {}
     for audit in audits:
-        if n := sum(of_role["n"] or 0 for of_role in audit.roles.values()):
+        if audit.roles and (n := sum(of_role["n"] or 0 for of_role in audit.roles.values())):
             answers = sum(of_role["answers"] or 0 for of_role in audit.roles.values())
             shares[audit.run] = answers / n
     if not shares:

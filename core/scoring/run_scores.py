@@ -269,7 +269,7 @@ def scored_rows(
     ids = [index.pair_ids[i] for i in positions.tolist()]
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
     wanted = (*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR)
-    carried = {flag: np.zeros(len(rows), dtype=np.bool_) for flag in wanted}
+    carried = dict(zip(wanted, np.zeros((len(wanted), len(rows)), dtype=np.bool_), strict=True))
     for row, flags in enumerate(rows["flags"]):
         # most rows have none, and a membership test takes much longer in an array than in a list
         if len(flags):
@@ -306,7 +306,7 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
     """
     counted = []
     for _, split in dataset.groupby("split", sort=False):
-        pert, gene = (pd.factorize(split[name])[0] for name in ("pert", "gene"))
+        pert, gene = pd.factorize(split["pert"])[0], pd.factorize(split["gene"])[0]
         controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
         counted.append(
             pd.DataFrame({"gene_rows": np.bincount(gene)[gene], **controls}, split.index)

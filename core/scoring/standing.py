@@ -47,25 +47,17 @@ def standing_of(rows: RunRows) -> Standing:
 def headline(standings: Mapping[str, Standing]) -> str:
     """Return whether any of these runs (by name) is known to beat the baselines without biology, in
     at most twenty words."""
-    scored = {
-        name: standing
-        for name, standing in standings.items()
-        if not math.isnan(standing.score.headline.value.estimate)
-    }
-    if not scored:
+    axes = {}
+    for name, standing in standings.items():
+        if not math.isnan(standing.score.headline.value.estimate):
+            verdicts = (("DE", standing.verdicts.de), ("DIR", standing.verdicts.dir))
+            axes[name] = [axis for axis, verdict in verdicts if verdict.beats]
+    if not axes:
         return "No run has a score yet: none has labelled rows."
-    axes = {
-        name: [
-            axis
-            for axis, verdict in (("DE", standing.verdicts.de), ("DIR", standing.verdicts.dir))
-            if verdict.beats
-        ]
-        for name, standing in scored.items()
-    }
-    beating = [name for name in scored if axes[name]]
-    best = max(beating or scored, key=lambda name: scored[name].score.headline.value.estimate)
-    best_headline = scored[best].score.headline
-    rival = CHANCE if best_headline.genes is not None else scored[best].counts.whole.mean.value
+    beating = [name for name in axes if axes[name]]
+    best = max(beating or axes, key=lambda name: standings[name].score.headline.value.estimate)
+    best_headline = standings[best].score.headline
+    rival = CHANCE if best_headline.genes is not None else standings[best].counts.whole.mean.value
     numbers = f"mean {interval_text(best_headline.value)} against {number_text(rival)}"
     if not beating:
         return f"No run beats the baselines without biology yet: best {_name(best)}, {numbers}."
@@ -129,5 +121,5 @@ def public_noise(scores: Iterable[RunScore], n_unlabelled: int) -> PublicNoise |
     chosen = [score for score in intervals if score.scored == ALL_ROWS] or intervals
     if not rows or not chosen:
         return None
-    on_as_many = (score.mean.shown.se * math.sqrt(score.n_labelled / rows) for score in chosen)
+    on_as_many = [score.mean.shown.se * math.sqrt(score.n_labelled / rows) for score in chosen]
     return PublicNoise(median(on_as_many), rows, len(chosen))

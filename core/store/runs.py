@@ -162,7 +162,8 @@ def _record(row: tuple[Any, ...]) -> Run:
         None if values["evaluation"] is None else json.loads(values["evaluation"])
     )
     values["parents"] = tuple(values["parents"])
-    values |= {name: values[name] and local_of(values[name]) for name in _IN_UTC}
+    for name in _IN_UTC:
+        values[name] = values[name] and local_of(values[name])
     return Run(**values)
 
 

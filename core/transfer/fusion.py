@@ -7,7 +7,7 @@ Recover a component's percentiles from a base run and a fusion of the two: pct(o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -131,10 +131,10 @@ class FusionResult:
 def component_of(
     name: str,
     wanted: Sequence[str],
-    pair_ids: Sequence[str],
+    pair_ids: Collection[str],
     p_de: ArrayLike,
     p_up: ArrayLike,
-    flags: Sequence[Collection[str]],
+    flags: Iterable[Collection[str]],
 ) -> Component:
     """Return a run's scores in the order of the wanted pair ids, NaN for missing rows and for
     fallbacks.
@@ -200,7 +200,7 @@ def percentiles_of(
         }
     )
     scale = None
-    if any(c.weight_scale is not None for c in components):
+    if [c for c in components if c.weight_scale is not None]:
         scale = np.stack(
             [np.ones(len(c.p_de)) if c.weight_scale is None else c.weight_scale for c in components]
         )

@@ -116,7 +116,8 @@ def content_key(knn: KnnInputs, labels: ArrayLike, k: int, n: int, seed: int) ->
         knn.known.flags,
     ]
     arrays += [np.array([label or "" for label in np.asarray(labels, dtype=object)], dtype="U4")]
-    for array in (*arrays, *(space.columns for space in knn.spaces)):
+    arrays += [space.columns for space in knn.spaces]
+    for array in arrays:
         digest.update(f"{array.dtype} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     for space in knn.spaces:

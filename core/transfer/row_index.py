@@ -72,9 +72,8 @@ class RowIndex:
     def of_frame(cls, dataset: pd.DataFrame) -> RowIndex:
         """Return the index of a frame with one row per pair: pair_id, pert, gene, label (missing if
         unknown), split."""
-        pert, gene, labels, splits = (
-            _shared_texts(dataset[name]) for name in ("pert", "gene", "label", "split")
-        )
+        columns = dataset["pert"], dataset["gene"], dataset["label"], dataset["split"]
+        pert, gene, labels, splits = map(_shared_texts, columns)
         return cls.build(dataset["pair_id"].tolist(), pert.tolist(), gene.tolist(), labels, splits)
 
     @property

@@ -89,7 +89,7 @@ def choose_one(
     # latest run.
     st.session_state[key] = value if value in (None, *titles) else default
     chosen = widget(label, list(titles), format_func=titles.__getitem__, key=key, **options)
-    links.set_parameter(name, None if chosen == default else chosen)
+    links.set_parameters({name: None if chosen == default else chosen})
     return default if chosen is None else str(chosen)
 
 
@@ -117,7 +117,7 @@ def choose_several(
     # set again, as in `choose_one`
     st.session_state[key] = [value for value in st.session_state[key] if value in titles]
     chosen = list(widget(label, list(titles), format_func=titles.__getitem__, key=key, **options))
-    links.set_parameter(name, None if chosen == list(default) else chosen or "")
+    links.set_parameters({name: None if chosen == list(default) else chosen or ""})
     return chosen
 
 
@@ -178,7 +178,7 @@ def select_rows(key: str, name: str, ids: Sequence[str]) -> list[int]:
             st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     found = st.session_state.get(key, {}).get("selection", {}).get("rows", [])
     selected = [row for row in found if row < len(ids)]
-    links.set_parameter(name, [ids[row] for row in selected])
+    links.set_parameters({name: [ids[row] for row in selected]})
     return selected
 
 
@@ -266,7 +266,8 @@ def describe_unknown(opened: Mapping[str, Sequence[str]]) -> list[str]:
     found: dict[tuple[str, str], None] = st.session_state.pop(_UNKNOWN, {})
     unheard = []
     for name, values in opened.items():
-        found |= dict.fromkeys((name, value) for value in _untaken_values(name, values))
+        for value in _untaken_values(name, values):
+            found[name, value] = None
         if name not in _controls() and name not in _UNTAKEN:
             unheard.append(f"This link sets {name}, which this page does not have; it is ignored.")
     said = []

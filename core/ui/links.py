@@ -64,13 +64,9 @@ def dataset_and_run() -> dict[str, str]:
     return {name: st.query_params[name] for name in ("dataset", "run") if name in st.query_params}
 
 
-def set_parameter(name: str, value: str | Sequence[str] | None) -> None:
-    """Set one query parameter; remove it if the value is None or empty."""
-    set_parameters({name: value})
-
-
 def set_parameters(parameters: Mapping[str, str | Sequence[str] | None]) -> None:
-    """Set several query parameters at once: each write adds a step to the browser's history."""
+    """Set query parameters, several at once, since each write adds a step to the browser's history;
+    remove those whose value is None or empty."""
     changed = {}
     for name, value in parameters.items():
         values = [value] if isinstance(value, str) else list(value or ())

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import MISSING, replace
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -80,10 +81,10 @@ def show_settings(
     defaults: other defaults for the form. in_link: whether links have the values. sliders: lowest,
     highest and step of numbers that are dragged, by name.
     """
-    known = {
-        option.name: option for option in options_of(record) if option.about.where == "everywhere"
-    }
-    chosen = [*known.values()] if names is None else [known[name] for name in names]
+    if names is None:
+        chosen = [each for each in options_of(record) if each.about.where == "everywhere"]
+    else:
+        chosen = [option_of(record, name) for name in names]
     places: list[Any] = [nullcontext()] * len(chosen)
     if columns > 1:
         rows = -(-len(chosen) // columns)
@@ -104,7 +105,7 @@ def show_settings(
 def names_of_rest(record: type, shown: Collection[str]) -> list[str]:
     """Return the names of a record's settings that a form has to show besides these, without those
     of `show_calls`."""
-    not_here = {*shown, *(option.name for option in options_of(CallSettings))}
+    not_here = {*shown, *map(attrgetter("name"), options_of(CallSettings))}
     return [
         option.name
         for option in options_of(record)
@@ -283,7 +284,7 @@ def choose_title(
         **more,
         **bind(key_of(option, ""), usual),
     )
-    return next(choice for choice, title in titles.items() if title == chosen)
+    return dict(zip(titles.values(), titles, strict=True))[chosen]
 
 
 def _show_sources(dataset: Dataset, key: str, option: Option) -> str:

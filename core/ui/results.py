@@ -28,12 +28,13 @@ def show_result(result: Result, subject: str, key: str) -> None:
     """Show a result. subject: the run or runs that it is about. key: tells it apart from others on
     the page."""
     st.markdown(f"**{as_text(result.sentence)}**")
-    shown = captioned(result, subject)
-    if result.scope and shown.drawn is None:  # else it is the figure's caption
+    figure = result.figure()
+    if result.scope and figure is None:  # else it is the figure's caption
         st.caption(as_text(result.scope))
     for caveat in result.caveats:
         st.caption(f":orange[⚠] {as_text(caveat)}")
-    if shown.drawn is not None:
+    if figure is not None:
+        shown = captioned(result, subject)
         show_captioned(replace(shown, caption=result.scope, sentence=""), key)
     for i, table in enumerate(each for each in result.tables() if each.rows):
         st.markdown(as_text(table.title))
@@ -64,7 +65,7 @@ def show_table(
     """
     frame: pd.DataFrame = cast(Any, table).data if isinstance(table, Styler) else table
     texts = frame.drop(columns=[*(columns or {})], errors="ignore").head(MEASURED_ROWS)
-    if texts.map(lambda value: len(str(value)) > LONG).to_numpy().any():
+    if (texts.map(str).map(len) > LONG).to_numpy().any():
         options = {"row_height": TALL_PX} | options
     counts: dict[Any, Any] = dict.fromkeys(frame.select_dtypes("integer"), COUNT)
     with st.container(gap=None, key=f"table-{name}" if name else None):

@@ -77,7 +77,7 @@ def choose_row(ids: Sequence[str]) -> str:
     chosen = wanted if wanted is not None and wanted in ids else ids[0]
     if wanted is not None and wanted != chosen:
         st.caption(":orange[The linked row is not among these rows; the first is shown.]")
-        links.set_parameter("row", chosen)
+        links.set_parameters({"row": chosen})
     return chosen
 
 

@@ -210,7 +210,7 @@ def show_numbers(
         columns = st.columns(widths)
     for column, number in zip(columns, numbers, strict=False):
         parts = (as_text(number.name), f"**{as_text(number.value)}**", number.below)
-        column.markdown("  \n".join(part for part in parts if part), help=number.help or None)
+        column.markdown("  \n".join(filter(None, parts)), help=number.help or None)
     return list(columns)
 
 

@@ -31,13 +31,13 @@ class Scrubber:
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = sorted(set(secrets) - {""})
         long = [secret for secret in self._secrets if len(secret) >= SHORTEST]
-        spellings = {spelling for secret in long for spelling in spellings_of(secret)}
+        spellings = set[str]().union(*map(spellings_of, long))
         self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
         self._broken = [
             (secret[:3], secret[-3:], re.compile(_LINE_BREAK.join(map(re.escape, secret))))
             for secret in long
         ]
-        short = "|".join(re.escape(secret) for secret in self._secrets if len(secret) < SHORTEST)
+        short = "|".join(map(re.escape, sorted({*self._secrets} - {*long})))
         self._short = re.compile(rf"({_NAME})(?:{short})(?![\w-])") if short else None
 
     def __call__(self, text: str) -> str:

@@ -189,8 +189,11 @@ def settings_in_file(file: Path, variables: Iterable[str]) -> Mapping[str, str]:
             isinstance(each, str) for each in addresses
         ):
             content[people] = ",".join(addresses)
-    found = {variable: content[variable] for variable in variables if variable in content}
-    for variable, value in found.items():
+    found = {}
+    for variable in variables:
+        if variable not in content:
+            continue
+        found[variable] = value = content[variable]
         if not isinstance(value, str):
             raise InputError(
                 f"{file}: {variable} is a {type(value).__name__}, expected text in quotes"

@@ -139,7 +139,7 @@ def _show_form(workspace: Workspace, run: Run, pair: str) -> None:
         return
     start(workspace, plan)
     st.session_state.pop("id-again_run", None)  # so that the choice is read from the address again
-    links.set_parameter("again_run", plan.arms[-1][1].key)
+    links.set_parameters({"again_run": plan.arms[-1][1].key})
     confirm(
         f"{plan.left:,} run{'s' * (plan.left != 1)} of one row started; the page Run lists them."
     )

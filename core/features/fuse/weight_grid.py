@@ -60,13 +60,10 @@ def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike) -> GridWeights:
     position: of the changing component among all components except the base. w_de, w_dir: of shape
     (n_others,). Weights that would sum to more than 1 are scaled to 1.
     """
-
-    def move_weight(weights: ArrayLike) -> Floats:
-        moved = np.tile(np.asarray(weights, dtype=np.float64), (len(GRID), 1))
-        moved[:, position] = GRID
-        return shares_of(moved)
-
-    return GridWeights(move_weight(w_de), move_weight(w_dir))
+    both = np.asarray([w_de, w_dir], dtype=np.float64)
+    moved = np.repeat(both[:, None], len(GRID), axis=1)
+    moved[:, :, position] = GRID
+    return GridWeights(*shares_of(moved))
 
 
 def weight_grid(live: LiveFusion, weights: GridWeights) -> WeightGrid:

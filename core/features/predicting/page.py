@@ -161,7 +161,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
             if again
             else f"Started {run.name}."
         )
-        links.set_parameter("watched", run.id)
+        links.set_parameters({"watched": run.id})
         confirm(
             text,
             lambda: st.markdown("[Watch](#run)", width="content"),
@@ -218,7 +218,7 @@ def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
     place = next(map(ids.index, read_ids("watched", ids)), 0)
 
     def select() -> None:
-        links.set_parameter("watched", ids[st.session_state[TABLE]["selection"]["rows"][0]])
+        links.set_parameters({"watched": ids[st.session_state[TABLE]["selection"]["rows"][0]]})
 
     st.session_state[TABLE] = {"selection": {"rows": [place]}}
     results.show_table(

@@ -54,9 +54,9 @@ def group_runs(runs: Sequence[Run], standings: Mapping[str, Standing]) -> list[l
     """
     groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
     values = {run.id: standings[run.id].score.headline.value.estimate for run in runs}
-    for run in sorted(
-        (run for run in runs if not math.isnan(values[run.id])), key=lambda run: -values[run.id]
-    ):
+    best_first = [run for run in runs if not math.isnan(values[run.id])]
+    best_first.sort(key=lambda run: -values[run.id])
+    for run in best_first:
         groups[standings[run.id].rows, standings[run.id].score.whole.scored].append(run)
     return sorted(
         groups.values(),
@@ -198,16 +198,13 @@ class LabelBars(drawing.PageFigure):
     @property
     def _labels(self) -> list[tuple[str, str, str]]:
         """The labels that occur: column, colour, sign and word."""
-        occurring = (name for name in _LABEL_ORDER if self.counts[name].sum())
-        keys = [(name, "unknown" if name == "unlabelled" else name) for name in occurring]
-        return [
-            (
-                name,
-                drawing.LABEL_COLOURS[key],
-                f"{drawing.LABEL_SIGNS[key]} {drawing.LABEL_WORDS[key]}",
-            )
-            for name, key in keys
-        ]
+        labels = []
+        for name in _LABEL_ORDER:
+            if self.counts[name].sum():
+                key = "unknown" if name == "unlabelled" else name
+                words = f"{drawing.LABEL_SIGNS[key]} {drawing.LABEL_WORDS[key]}"
+                labels.append((name, drawing.LABEL_COLOURS[key], words))
+        return labels
 
     @cached_property
     def chart(self) -> go.Figure:
@@ -233,7 +230,7 @@ class LabelBars(drawing.PageFigure):
         return figure
 
     def html(self) -> str:
-        totals = self.counts[[name for name, *_ in self._labels]].sum(axis=1)
+        totals = self.counts[list(_LABEL_ORDER)].sum(axis=1)
         bars = []
         for (_, row), total in zip(self.counts.iterrows(), totals, strict=True):
             parts = "".join(

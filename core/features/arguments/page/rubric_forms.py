@@ -52,7 +52,7 @@ def _show_rubric(context: PageContext, run: Run) -> None:
         with explain_errors():
             rubric = make(Rubric, chosen)
             is_new = readings.add_rubric(context.workspace, rubric)
-            links.set_parameter("rubric", rubric.name)
+            links.set_parameters({"rubric": rubric.name})
             st.session_state.pop("id-rubric", None)
             confirm(f"{rubric.name}: {'added' if is_new else 'exists already'}.")
 

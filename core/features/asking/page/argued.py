@@ -196,7 +196,7 @@ def send(context: PageContext, question: Question, health: Health | None = None)
         show_error(error)
         return
     following.forget(asked.run.id)
-    links.set_parameter("asked", asked.run.id)
+    links.set_parameters({"asked": asked.run.id})
     st.rerun()
 
 

@@ -211,7 +211,7 @@ def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:
     """Return everything that a fusion and its comparison depend on except the weights, as a cache
     key."""
     runs = [choice.base.id, *choice.others, *choice.how.references.values(), baseline.id]
-    versions = versions_of(run for run in runs if run != KNN)
+    versions = versions_of(runs)  # of KNN it is always the same
     # its mapping has no hash
     return choice.base.id, choice.others, choice.knn, repr(choice.how), baseline.id, versions
 

@@ -344,7 +344,7 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
         "position": position,
         "noise": None,
         "caution": "",
-        "mixes": [to_json(mix) for mix in fusion_controls.of_choice(choice)],
+        "mixes": [*map(to_json, fusion_controls.of_choice(choice))],
         # The addresses of a row's debate and of its neighbours, each to be followed by its id.
         "links": {
             "row": f"./rows?{address}&row=",

@@ -57,7 +57,7 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
     )
     pair_id = str(of_pert[of_pert["gene"] == gene]["pair_id"].iloc[0])
     if linked is not None or pair_id != row["pair_id"]:
-        links.set_parameter("row", pair_id)
+        links.set_parameters({"row": pair_id})
     return pair_id
 
 

@@ -15,7 +15,7 @@ from core.base.environment import describe as describe_version
 from core.base.hashes import sha256_of
 from core.base.types import FLAG_NAMES, LIVE_STATES, Flag
 from core.features import hooks
-from core.runs.jobs.control import kinds
+from core.runs.jobs.control import Job, kinds
 from core.store import kept_results
 from core.store.runs import Run
 from core.ui import links, shell
@@ -186,7 +186,7 @@ def _find_leaks(context: PageContext) -> Result:
     if context.dataset is None:
         return Result(ready=True)
     dataset, workspace = context.dataset.id, context.workspace
-    followed = (describe_version(), *versions_of(run.id for run in context.runs))
+    followed = (describe_version(), *versions_of(map(attrgetter("id"), context.runs)))
     basis = sha256_of(json.dumps(followed))
     if (kept := _kept_leaks(dataset, basis)) is not None:
         return Result(ready=True, value=json.loads(kept))
@@ -209,19 +209,19 @@ def watch_states(context: PageContext) -> None:
     """Redraw the page when the state of a run or job changes, as long as one is running, and when
     the search for leaks has ended."""
     jobs = other_jobs()
-    drawn = {run.id: run.status for run in context.runs} | {job.key: job.state for job in jobs}
-
+    drawn = _states_of(context.runs, jobs)
     is_looking = not _find_leaks(context).ready
 
     def look() -> None:
-        if is_looking and _find_leaks(context).ready:
-            shell.draw_page_anew()
-        now = {run.id: run.status for run in all_runs()} | {
-            job.key: job.state for job in other_jobs()
-        }
-        if any(drawn.get(key, state) != state for key, state in now.items()):
+        is_done = is_looking and _find_leaks(context).ready
+        # also if a run or job is gone
+        if is_done or drawn.items() - _states_of(all_runs(), other_jobs()).items():
             shell.draw_page_anew()
 
-    is_working = any(state in LIVE_STATES for state in drawn.values())
+    is_working = not {*LIVE_STATES}.isdisjoint(drawn.values())
     if is_looking or is_working or any(job.is_live for job in jobs):
         shell.fragment(look, every_s=_WATCH_S)()
+
+
+def _states_of(runs: Iterable[Run], jobs: Iterable[Job]) -> dict[str, str]:
+    return {run.id: run.status for run in runs} | {job.key: job.state for job in jobs}

@@ -19,7 +19,7 @@ from core.runs.request import Price
 from core.scoring import sentences
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, UNSEEN
-from core.scoring.standing import PublicNoise, Standing
+from core.scoring.standing import PublicNoise
 from core.store.runs import Run
 from core.transfer.run_cells import ALL_ROWS
 from core.ui import links, results
@@ -36,6 +36,11 @@ _USUAL: dict[str, str | int] = {
     "status": "done",
     "failed": 0,
     "scored": ALL_ROWS,
+}
+_SCORES = {
+    **sentences.SCORE_HELP,
+    "DE by gene": sentences.HEADLINE_HELP,
+    "DIR by gene": sentences.HEADLINE_HELP,
 }
 # Shown only if a person chooses them in the table's menu.
 _HIDDEN = ("method", "model", "origin", "fallbacks", "fewer seeds", "collapsed", "failed")
@@ -96,12 +101,22 @@ def _build_table(
     spent = tokens_by_run() if prices else {}
 
     def line(run: Run) -> dict[str, object]:
-        work = {
+        standing = standings[run.id]
+        score, n = standing.score.whole, standing.score.whole.n_labelled
+        verdicts = (("DE", standing.verdicts.de.verdict), ("DIR", standing.verdicts.dir.verdict))
+        above = [f"{name} {_WORDS.get(each, each)}" for name, each in verdicts if each]
+        labelled = "labelled" if n == run.done else f"{n:,} labelled" if n else "no labels"
+        return {
+            "run": run.name,
+            "rows": f"{run.done:,}, {labelled}",
+            "status": run.status,
+            "public score": run.public_score,
+            **_score_texts(standing.score),
+            "scored": score.scored if n else None,
+            "against no biology": ", ".join(above) or None,
             "time": time_text(run),
             "tokens": tokens_text(run),
             "cost": cost_text(run, spent, prices.get(run.id)),
-        }
-        more = {
             "method": method_text(run.method) + (" (rank scores)" if run.has_rank_scores else ""),
             "model": run.model,
             "origin": run.origin,
@@ -110,7 +125,6 @@ def _build_table(
             "collapsed": run.collapsed if run.method == "debate" else None,
             "failed": run.failed,
         }
-        return {**_score_line(run, standings[run.id]), **work, **more}
 
     of_lines: list[Run | None] = []
     lines: list[dict[str, object]] = []
@@ -127,10 +141,8 @@ def _build_table(
                     **_score_texts(first.counts),
                 }
             )
-    others = sorted(
-        (run for run in runs if run not in of_lines),
-        key=lambda run: (-run.done, -(run.public_score or 0)),
-    )
+    others = [run for run in runs if run not in of_lines]
+    others.sort(key=lambda run: (-run.done, -(run.public_score or 0)))
     of_lines += others
     lines += map(line, others)
     table = pd.DataFrame(lines)
@@ -140,25 +152,6 @@ def _build_table(
         if name in table and table[name].dropna().eq(value).all()
     ]
     return of_lines, table.drop(columns=usual).dropna(axis="columns", how="all")
-
-
-def _score_line(run: Run, standing: Standing) -> dict[str, object]:
-    score, n = standing.score.whole, standing.score.whole.n_labelled
-    verdicts = (("DE", standing.verdicts.de.verdict), ("DIR", standing.verdicts.dir.verdict))
-    return {
-        "run": run.name,
-        "rows": (
-            f"{run.done:,},"
-            f" {'labelled' if n == run.done else f'{n:,} labelled' if n else 'no labels'}"
-        ),
-        "status": run.status,
-        "public score": run.public_score,
-        **_score_texts(standing.score),
-        "scored": score.scored if score.n_labelled else None,
-        "against no biology": (
-            ", ".join(f"{name} {_WORDS.get(each, each)}" for name, each in verdicts if each) or None
-        ),
-    }
 
 
 def _score_texts(found: RunScore) -> dict[str, str | None]:
@@ -187,14 +180,7 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
     return {
         "rows": text(help="How many rows the run has, and whether their labels are known here."),
         "public score": number("public", format="%.3f", help=public),
-        **{
-            name: text(help=f"{sentences.SCORE_HELP[name]} {_INTERVAL}")
-            for name in ("DE", "DIR", "mean")
-        },
-        **{
-            f"{name} by gene": text(help=f"{sentences.HEADLINE_HELP} {_INTERVAL}")
-            for name in ("DE", "DIR")
-        },
+        **{name: text(help=f"{help} {_INTERVAL}") for name, help in _SCORES.items()},
         "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),
         "against no biology": text(help=_VERDICTS),
         "time": text(

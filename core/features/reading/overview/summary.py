@@ -52,7 +52,7 @@ def show_first_screen(context: PageContext) -> None:
     with side:
         concerns.show_first(context)
     audits = [debate_audit(run.id) for run in context.runs if run.method == "debate"]
-    if sentence := debates_sentence(audit for audit in audits if audit.roles):
+    if sentence := debates_sentence(audits):
         verdict.markdown(as_text(sentence), help=sentences.explain(sentence) or None)
 
 
