@@ -16,7 +16,7 @@ from core.base.errors import InputError
 from core.base.net.addresses import ENDPOINT, check_address, is_local, is_loopback
 from core.base.net.server_access import (
     ServerAccess,
-    has_sign_in,
+    read_secrets_file,
     refuse_two_keys,
     secrets_in_environment,
     secrets_in_file,
@@ -325,7 +325,8 @@ def load_settings(workspace: Path | None = None) -> Settings:
         if each.metadata["type"] in (*SECRET, E_MAILS)
     ]
     texts = {**settings_in_file(file, in_file), **os.environ}
-    values: dict[str, Any] = {"author": _user(), "sign_in": has_sign_in(file), "secrets_file": file}
+    has_sign_in = "auth" in read_secrets_file(file)
+    values: dict[str, Any] = {"author": _user(), "sign_in": has_sign_in, "secrets_file": file}
     if workspace is not None:
         texts.pop("PERTURBDESK_WORKSPACE", None)
         values["workspace"] = _value_of("--workspace", str(workspace), FOLDER)

@@ -32,7 +32,7 @@ def named_rows(rows: Bools, ids: Sequence[str] | None = None) -> str:
 
 def same_length(**arrays: Any) -> int:
     """Return the common number of rows of the arrays. Raise InputError if they differ."""
-    sizes = {name: len(array) for name, array in arrays.items()}
+    sizes = dict(zip(arrays, map(len, arrays.values()), strict=True))
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise InputError(f"arrays of different lengths: {got} rows; expected the same number")

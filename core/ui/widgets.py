@@ -93,6 +93,18 @@ def show_tabs(key: str, parts: Mapping[str, Callable[[], object]]) -> None:
                 draw()
 
 
+def was_opened(place: Any, name: str, parameters: Iterable[str] = ()) -> bool:
+    """Return whether a popover or an expander of this name is open or has been: nothing is drawn
+    in one that stays closed, and nothing that was typed in one is lost when it is closed again.
+
+    place: made with on_change="rerun". parameters: of the controls in it, which are drawn, too, for
+    a link that sets one of them.
+    """
+    if place.open or not {*parameters}.isdisjoint(st.query_params):
+        st.session_state[f"_opened-{name}"] = True
+    return f"_opened-{name}" in st.session_state
+
+
 def show_empty(text: str, action: Callable[[], object] | None = None) -> None:
     """Show that there is nothing to show, and what to do about it."""
     with st.container(border=True):

@@ -148,12 +148,6 @@ def read_secrets_file(file: Path) -> Mapping[str, Any]:
         ) from None
 
 
-def has_sign_in(file: Path) -> bool:
-    """Return whether a file of secrets configures a sign-in: its section [auth]. Raise InputError
-    as `read_secrets_file` does."""
-    return "auth" in read_secrets_file(file)
-
-
 def redirect_uri(file: Path) -> str:
     """Return where a provider sends back who signed in, as a file of secrets says; "" if it does
     not."""

@@ -34,6 +34,13 @@ def content_of(app: AppTest) -> dict[str, Any]:
     return content
 
 
+def opened(app: AppTest, *names: str) -> AppTest:
+    """Open popovers of the page, by what their keys say: along, presets, saving, twin."""
+    for name in names:
+        app.session_state[f"open-{name}"] = True
+    return app.run()
+
+
 def state_of(app: AppTest) -> dict[str, Any]:
     """Its weights and what the server computed, as they were said last."""
     said = [json.loads(each.json) for each in components(app, "fusion_state")]

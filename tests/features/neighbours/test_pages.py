@@ -99,7 +99,7 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(
     move(app, w_de_knn=0.8)
     after = explorer_view.numbers(app)["DE"]
     assert before != after
-    app.text_input(key="mix_name").input("mixed")
+    explorer_view.opened(app, "saving").text_input(key="mix_name").input("mixed")
     press(app, "Save")
     assert not app.exception
     assert not app.error
@@ -128,7 +128,9 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(
 @pytest.mark.soak
 def test_the_same_on_a_test_run(visit: Visit, little_copy: Workspace) -> None:
     app = visit(little_copy, "fuse", run=LABELLED)
-    app.selectbox(key="id-twin").set_value(the_run(little_copy, TEST).id).run()
+    explorer_view.opened(app, "twin").selectbox(key="id-twin").set_value(
+        the_run(little_copy, TEST).id
+    ).run()
     app.text_input(key="twin_name").input("to submit")
     press(app, "Apply and save")
     assert not app.error
@@ -185,7 +187,7 @@ def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(
     assert not app.exception
     by_link = visit(little_copy, "fuse", run=LABELLED, by_support="more with support")
     assert explorer_view.numbers(by_link)["DE"] == more
-    by_link.text_input(key="mix_name").input("scaled")
+    explorer_view.opened(by_link, "saving").text_input(key="mix_name").input("scaled")
     press(by_link, "Save")
     run = the_run(little_copy, "scaled")
     with little_copy.store.read() as db:
@@ -202,7 +204,7 @@ def test_every_setting_of_the_neighbours_is_saved_as_it_is_shown(
     app = visit(little_copy, "fuse", run=LABELLED, by_agreement="true", **cut)
     assert not app.exception
     shown = explorer_view.numbers(app)["DE"]
-    app.text_input(key="mix_name").input("cut in three")
+    explorer_view.opened(app, "saving").text_input(key="mix_name").input("cut in three")
     press(app, "Save")
     run = the_run(little_copy, "cut in three")
     with little_copy.store.read() as db:
@@ -234,7 +236,7 @@ def test_a_link_with_a_number_beyond_its_range_opens_with_the_default(
 @pytest.mark.soak
 def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspace) -> None:
     app = move(visit(little_copy, "fuse", run=LABELLED), w_de_knn=0.0, w_dir_knn=0.25)
-    app.text_input(key="preset_name").input("quarter").run()
+    explorer_view.opened(app, "presets").text_input(key="preset_name").input("quarter").run()
     app.button(key="save-preset").click().run()
     assert confirmation_of(app) == ("Saved the preset quarter.", ["Changes"])
     fresh = visit(little_copy, "fuse", run=LABELLED)
@@ -243,7 +245,7 @@ def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspa
         [0.5],
     )
     assert {"name": "quarter", "de": [0.0], "up": [0.25]} in explorer_view.state_of(fresh)["mixes"]
-    fresh.button(key="preset-quarter").click().run()
+    explorer_view.opened(fresh, "presets").button(key="preset-quarter").click().run()
     assert (explorer_view.state_of(fresh)["de"], explorer_view.state_of(fresh)["up"]) == (
         [0.0],
         [0.25],
@@ -255,7 +257,8 @@ def test_presets_keep_and_bring_back_settings(visit: Visit, little_copy: Workspa
     fresh.selectbox(key="preset_gone").select("quarter").run()
     fresh.button(key="delete-preset").click().run()
     assert confirmation_of(fresh) == ("Deleted the preset quarter.", ["Changes"])
-    assert not [b for b in visit(little_copy, "fuse", run=LABELLED).button if b.label == "quarter"]
+    last = explorer_view.opened(visit(little_copy, "fuse", run=LABELLED), "presets")
+    assert not [button for button in last.button if button.label == "quarter"]
 
 
 @pytest.mark.soak

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -53,26 +54,32 @@ def show_save_controls(
     one, four, two, three, five = st.columns(
         [0.19, 0.22, 0.23, 0.28, 0.08], vertical_alignment="bottom"
     )
-    with four.popover("Take along", width="stretch", icon=":material/download:"):
-        show_take_along(context.workspace, choice, baseline, prepared)
-    with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
-        _show_presets(context.workspace, choice)
+    some: dict[str, Any] = {"width": "stretch", "on_change": "rerun"}
+    along = four.popover("Take along", icon=":material/download:", key="open-along", **some)
+    if widgets.was_opened(along, "along", ["take_labels"]):
+        with along:
+            show_take_along(context.workspace, choice, baseline, prepared)
+    presets = one.popover("Presets", icon=":material/bookmark:", key="open-presets", **some)
+    if widgets.was_opened(presets, "presets"):
+        with presets:
+            _show_presets(context.workspace, choice)
     if context.read_only:
         return
-    with two.popover("Save as run", width="stretch", icon=":material/save:"):
-        name = _show_name(choice, choice.base, "mix_name")
-        if choice.knn is not None:
-            st.caption("The neighbours are saved as a separate run, the fusion's parent.")
-        if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
-            _save_fusion(context.workspace, choice, name, choice.base, {})
-    has_training_rows = count_labelled(choice.base.id, "training") > 0
-    with three.popover(
-        "Apply to a test run",
-        width="stretch",
-        icon=":material/content_copy:",
-        disabled=not has_training_rows,
-    ):
-        _show_test_twin(context, choice)
+    saving = two.popover("Save as run", icon=":material/save:", key="open-saving", **some)
+    if widgets.was_opened(saving, "saving"):
+        with saving:
+            name = _show_name(choice, choice.base, "mix_name")
+            if choice.knn is not None:
+                st.caption("The neighbours are saved as a separate run, the fusion's parent.")
+            if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
+                _save_fusion(context.workspace, choice, name, choice.base, {})
+    some["disabled"] = not count_labelled(choice.base.id, "training")
+    twin = three.popover(
+        "Apply to a test run", icon=":material/content_copy:", key="open-twin", **some
+    )
+    if widgets.was_opened(twin, "twin", ["twin", *map("twin_{}".format, choice.others)]):
+        with twin:
+            _show_test_twin(context, choice)
     with five.container(horizontal=True, gap=None):
         widgets.show_keepers(
             context.workspace, partial(_make_view, choice, baseline, prepared), "fusion"

@@ -1,0 +1,34 @@
+"""What stands below the explorer: popovers that are drawn from their first opening on."""
+
+from __future__ import annotations
+
+from core.runs.workspace import Workspace
+from tests.features.fuse.explorer_view import opened
+from tests.ui.conftest import LABELLED, Visit
+
+
+def test_a_popover_is_drawn_when_it_is_opened_and_keeps_what_was_typed(
+    visit: Visit, little_demo: Workspace
+) -> None:
+    app = visit(little_demo, "fuse", run=LABELLED)
+    assert not {"save-mix", "save-preset", "take_labels"} & {*keys_of(app)}
+    opened(app, "saving", "presets")
+    assert {"save-mix", "save-preset"} <= {*keys_of(app)}
+    app.text_input(key="mix_name").input("a name").run()
+    app.session_state["open-saving"] = False
+    app.run()
+    assert app.text_input(key="mix_name").value == "a name"
+    assert not app.exception
+
+
+def test_a_link_that_sets_what_is_in_a_popover_finds_it(
+    visit: Visit, little_demo: Workspace
+) -> None:
+    app = visit(little_demo, "fuse", run=LABELLED, take_labels="false")
+    assert app.toggle(key="take_labels").value is False
+    assert not [each.value for each in app.caption if "take_labels" in each.value]
+
+
+def keys_of(app: object) -> list[str]:
+    """The keys of buttons and switches on the page."""
+    return [each.key for kind in ("button", "toggle") for each in getattr(app, kind) if each.key]
