@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -109,11 +111,8 @@ class Forest(drawing.PageFigure):
     @cached_property
     def span(self) -> tuple[float, float]:
         """The ends of the value axis."""
-        ends = [
-            *(end for row in self.rows for end in row.ends),
-            *(line.value for line in self.lines),
-            *self.reach,
-        ]
+        of_rows = chain.from_iterable(map(attrgetter("ends"), self.rows))
+        ends = [*of_rows, *map(attrgetter("value"), self.lines), *self.reach]
         low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
         room = 0.04 * (high - low) or 0.05
         return low - room, high + room
@@ -268,7 +267,9 @@ def figure(
     rows and of the no-biology baseline, as lines.
     """
     rows = table.head(most or len(table)).assign(name=table[names])
-    rows = rows.assign(**_OPTIONAL | dict(rows.items()))
+    for column, default in _OPTIONAL.items():
+        if column not in rows:
+            rows[column] = default
     if "chosen" not in rows:
         rows = rows.assign(chosen=rows["cost"] == rows["cost"].max())
     shown = (

@@ -252,7 +252,7 @@ def _carriers_of(
     of_strata = zip(
         np.stack([variances[unit] for unit in numbers], axis=1).tolist(),
         np.stack([*numbers.values()], axis=1).tolist(),
-        constant.all(axis=0).tolist(),
+        np.asarray(constant.all(axis=0)).tolist(),
         strict=True,
     )
     return [

@@ -15,9 +15,10 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from core.base.fields.record import identity_of
 from core.stats import validate
@@ -108,15 +109,15 @@ def content_key(knn: KnnInputs, labels: ArrayLike, k: int, n: int, seed: int) ->
         "cuts": SEEDS,
     }
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
-    arrays = [
+    arrays: list[NDArray[Any]] = [
         knn.queries.pert,
         knn.queries.gene,
         knn.known.rows.pert,
         knn.known.rows.gene,
         knn.known.flags,
+        np.array([label or "" for label in np.asarray(labels, dtype=object)], dtype="U4"),
+        *[space.columns for space in knn.spaces],
     ]
-    arrays += [np.array([label or "" for label in np.asarray(labels, dtype=object)], dtype="U4")]
-    arrays += [space.columns for space in knn.spaces]
     for array in arrays:
         digest.update(f"{array.dtype} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, cast
 
 import pandas as pd
@@ -36,7 +37,7 @@ def show_result(result: Result, subject: str, key: str) -> None:
     if figure is not None:
         shown = captioned(result, subject)
         show_captioned(replace(shown, caption=result.scope, sentence=""), key)
-    for i, table in enumerate(each for each in result.tables() if each.rows):
+    for i, table in enumerate(filter(attrgetter("rows"), result.tables())):
         st.markdown(as_text(table.title))
         show_table(pd.DataFrame(table.texts()), f"{key}-{i}")
 

@@ -239,7 +239,7 @@ def file_name_of(name: str) -> str:
     """Return the name, without extension, of a file with what a page shows under a name: with its
     dataset and run."""
     _, dataset, run = st.session_state.get(_ABOUT, (None, None, None))
-    return printed.file_name(*(each.name for each in (dataset, run) if each is not None), name)
+    return printed.file_name(dataset.name if dataset else "", run.name if run else "", name)
 
 
 def _about() -> tuple[Workspace, Dataset | None, Run | None]:

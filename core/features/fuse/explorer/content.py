@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -122,7 +122,8 @@ def noise_of_cuts(before: Floats, after: Floats) -> dict[str, dict[str, float]]:
     """
     variances = variances_between(np.stack((before, after, after - before)))
     names = ("before", "after", "change")
-    return pd.DataFrame(variances, names, METRICS).to_dict()
+    found = pd.DataFrame(variances, names, METRICS).to_dict()
+    return cast("dict[str, dict[str, float]]", found)
 
 
 def _reach(live: LiveFusion) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -231,13 +232,7 @@ def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
 
     Raise InputError as `load_components` does.
     """
-    components = CachedComponents(choice.dataset)
-    return keep(
-        _PREPARED,
-        choice,
-        baseline,
-        lambda: prepare(components, choice.settings(), rows_of_baseline(choice, baseline)),
-    )
+    return keep(_PREPARED, choice, baseline, partial(compute_of, choice, baseline, prepare))
 
 
 def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:
@@ -245,15 +240,18 @@ def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:
     return fusion_protocols(choice.settings(), CachedComponents(choice.dataset))
 
 
-def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
-    """Return the baseline's predictions for the rows of the base. It has all of them."""
+def compute_of(
+    choice: FusionChoice,
+    baseline: Run,
+    compute: Callable[[CachedComponents, FusionSettings, RunRows], T],
+) -> T:
+    """Return what is computed from the components, the settings, and the baseline's predictions for
+    the rows of the base. It has all of them."""
     rows = scored_rows(baseline.id)
-    ids = run_rows(choice.base.id)["pair_id"]
-    return (
-        rows
-        if baseline.id == choice.base.id
-        else rows.take(pd.Index(rows.frame["pair_id"]).get_indexer(ids))
-    )
+    if baseline.id != choice.base.id:
+        ids = run_rows(choice.base.id)["pair_id"]
+        rows = rows.take(pd.Index(rows.frame["pair_id"]).get_indexer(ids))
+    return compute(CachedComponents(choice.dataset), choice.settings(), rows)
 
 
 def moved_component(choice: FusionChoice) -> int:

@@ -22,7 +22,7 @@ from core.features.fuse import weight_grid, weight_heatmap
 from core.features.fuse.explorer import content
 from core.features.fuse.explorer.content import CutNoise, FusionRows, make_content, prepare_noise
 from core.features.fuse.page import fusion_controls
-from core.features.fuse.page.fusion_controls import CachedComponents, FusionChoice
+from core.features.fuse.page.fusion_controls import FusionChoice
 from core.features.fuse.weight_grid import FusionVerdict
 from core.features.neighbours.page import loaders as space_numbers
 from core.features.neighbours.page import neighbour_controls
@@ -372,12 +372,8 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
 def find_noise(choice: FusionChoice, baseline: Run) -> CutNoise | None:
     """Return the noise of the cuts of the fusion on screen, computed once while only weights
     change; None if unknown."""
-
-    def prepare() -> CutNoise | None:
-        rows = fusion_controls.rows_of_baseline(choice, baseline)
-        return prepare_noise(CachedComponents(choice.dataset), choice.settings(), rows)
-
-    return fusion_controls.keep(_NOISE, choice, baseline, prepare)
+    compute = partial(fusion_controls.compute_of, choice, baseline, prepare_noise)
+    return fusion_controls.keep(_NOISE, choice, baseline, compute)
 
 
 def _caution(asked: Result) -> str:
