@@ -47,7 +47,6 @@ from core.stats.comparison import (
     verdict_of,
     widen_difference,
 )
-from core.stats.delong import widen
 from core.stats.intervals import Interval
 from core.stats.multiplicity import adjust, p_value
 from core.stats.official_score import point_values
@@ -55,7 +54,7 @@ from core.stats.ranks import midranks
 from core.stats.row_changes import agreement
 from core.stats.scores_and_labels import Scores, outcome_of, shared_rows
 from core.stats.within_axis import scorable_genes
-from core.transfer.fusion import FusionComparison, MetricChange
+from core.transfer.fusion import FusionComparison
 from core.transfer.run_cells import (
     ALL_ROWS,
     cells_of_cuts,
@@ -639,14 +638,8 @@ def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> Fus
     2).
     """
     variances = variances_between(np.stack((before, after, after - before))).T.tolist()
-    de, direction, mean = (
-        MetricChange(
-            widen(part.before, old), widen(part.after, new), widen(part.change, change, (-1.0, 1.0))
-        )
-        for part, (old, new, change) in zip(
-            (found.de, found.dir, found.mean), variances, strict=True
-        )
-    )
+    parts = zip((found.de, found.dir, found.mean), variances, strict=True)
+    de, direction, mean = (widen_difference(part, *of_part) for part, of_part in parts)
     return replace(found, de=de, dir=direction, mean=mean)
 
 

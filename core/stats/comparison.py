@@ -54,11 +54,11 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One metric of a and of b, and the change b - a, each with intervals by row, perturbation,
-    gene and both axes."""
+    """One metric of a run (before) and of another one or of a fusion (after), and the change, each
+    with intervals by row, perturbation, gene and both axes."""
 
-    a: Estimate
-    b: Estimate
+    before: Estimate
+    after: Estimate
     change: Estimate
 
     @property
@@ -77,7 +77,9 @@ def widen_difference(part: Difference, of_a: float, of_b: float, of_change: floa
     """Return a difference with the variances between cuts added to each run's interval and to that
     of the change."""
     return Difference(
-        widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0))
+        widen(part.before, of_a),
+        widen(part.after, of_b),
+        widen(part.change, of_change, (-1.0, 1.0)),
     )
 
 

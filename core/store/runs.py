@@ -258,16 +258,15 @@ def names_without_rows(cursor: Cursor, dataset: str) -> list[str]:
     return [name for (name,) in rows]
 
 
-def label_counts(cursor: Cursor, dataset: str | None = None) -> pd.DataFrame:
+def label_counts(cursor: Cursor) -> pd.DataFrame:
     """Per run: run, labelled (rows with a label), unlabelled, training (labelled rows of the
     training split)."""
     return cursor.execute(
         """SELECT q.run, count(p.label) AS labelled, count(*) - count(p.label) AS unlabelled,
-             count(p.label) FILTER (p.split = $train) AS training
+             count(p.label) FILTER (p.split = ?) AS training
            FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND
-             p.pair_id = q.pair_id
-           WHERE $dataset IS NULL OR r.dataset = $dataset GROUP BY q.run""",
-        {"dataset": dataset, "train": TRAIN},
+             p.pair_id = q.pair_id GROUP BY q.run""",
+        [TRAIN],
     ).df()
 
 

@@ -20,8 +20,8 @@ from core.base.types import STAND_INS, Flag
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
-from core.stats.comparison import paired_estimates
-from core.stats.delong import Estimate, dependence_of
+from core.stats.comparison import Difference, paired_estimates
+from core.stats.delong import dependence_of
 from core.stats.official_score import Metrics, row_counts
 from core.stats.ranks import nearest_percentiles, percentiles, percentiles_against
 from core.stats.scores_and_labels import (
@@ -338,17 +338,7 @@ def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class MetricChange:
-    """One metric of the baseline (before) and of the fusion (after), with the paired change, each
-    with all intervals."""
-
-    before: Estimate
-    after: Estimate
-    change: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class FusionComparison(Metrics[MetricChange]):
+class FusionComparison(Metrics[Difference]):
     """A fusion at some weights against the baseline, in DE, DIR and their mean; NaN without
     labels."""
 
@@ -376,11 +366,7 @@ class LiveFusion:
             [*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells
         )
         dependence = dependence_of(influence, self.rows.pert, self.rows.gene)
-        differences = paired_estimates(influence, dependence)
-        de, direction, mean = (
-            MetricChange(difference.a, difference.b, difference.change)
-            for difference in differences
-        )
+        de, direction, mean = paired_estimates(influence, dependence)
         return FusionComparison(
             *row_counts(self.outcome, len(self.rows)), de, direction, mean, fused
         )

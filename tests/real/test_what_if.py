@@ -101,7 +101,7 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(
     assert command["mean"]["estimate"] == pytest.approx(found.whole.mean.value, abs=1e-12)
     assert command["scored"] == found.whole.scored
     if protocol.kind == "folds":  # the cut that the run was made under is the first of the ten
-        assert found.cuts[0].tolist() == pytest.approx(
+        assert found.cuts[0] == pytest.approx(
             [found.whole.de.value, found.whole.dir.value], abs=1e-12
         )
 

@@ -125,7 +125,7 @@ def test_a_run_without_cells_is_scored_inside_those_of_the_other() -> None:
     assert result.scored == "inside 2×2 cells, cut 7"
     cells = cells_under((folds,), a.index, a.positions)
     first, second = (point_score(rows.labels, rows.scores, cells) for rows in (a, b))
-    assert (result.covered.de.a.value, result.covered.de.b.value) == pytest.approx(
+    assert (result.covered.de.before.value, result.covered.de.after.value) == pytest.approx(
         (first.de, second.de)
     )
     assert result.covered.de.change.value == pytest.approx(second.de - first.de)
@@ -191,7 +191,7 @@ def test_runs_are_compared_on_the_rows_that_both_cover() -> None:
 def test_a_control_is_compared_inside_the_cells_of_the_run(demo_workspace: Workspace) -> None:
     rows = loaded(demo_workspace, "simulated debate")
     result = compare_runs(run_scores.count_rows(rows), rows)
-    assert result.covered.de.b.value == run_scores.score_run(rows).whole.de.value
+    assert result.covered.de.after.value == run_scores.score_run(rows).whole.de.value
 
 
 def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:

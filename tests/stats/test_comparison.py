@@ -27,8 +27,8 @@ def test_each_run_has_its_own_score_and_the_change_is_their_difference() -> None
     )
     for metric in ("de", "dir", "mean"):
         difference, a, b = (getattr(record, metric) for record in (found, first, second))
-        assert difference.a == a
-        assert difference.b == b
+        assert difference.before == a
+        assert difference.after == b
         assert difference.change.value == pytest.approx(b.value - a.value, abs=1e-15)
     assert (found.n, found.n_labelled, found.n_de) == (300, 300, (LABELS != "none").sum())
 
@@ -68,9 +68,17 @@ def test_a_difference_without_an_error_by_chance_is_no_certainty() -> None:
     found = compare(labels, constant, perfect, axis, np.array([0, 1, 0, 1]))
     assert found.de.change.value == 0.5
     assert np.isnan(
-        [found.de.change.shown.low, found.de.change.shown.se, found.de.b.shown.low, found.de.p_gt_0]
+        [
+            found.de.change.shown.low,
+            found.de.change.shown.se,
+            found.de.after.shown.low,
+            found.de.p_gt_0,
+        ]
     ).all()
-    assert (found.de.a.shown.low, found.de.a.shown.high) == (0.5, 0.5)  # constant by construction
+    assert (found.de.before.shown.low, found.de.before.shown.high) == (
+        0.5,
+        0.5,
+    )  # constant by construction
     assert verdict_of(found.de.change.shown, 0.01) == "no verdict"
     same = compare(labels, constant, constant, axis, np.array([0, 1, 0, 1])).de.change.shown
     assert (same.low, same.high) == (0.0, 0.0)
@@ -83,7 +91,7 @@ def test_a_constant_run_is_constant_inside_cells_too(n: int) -> None:
     rows = np.arange(n)
     labels = np.where(rows < 6, np.where(rows < 3, "up", "down"), "none").astype(object)
     constant = scores_from_probabilities([0.5] * n, [0.5] * n)
-    found = compare(labels, constant, constant, rows % 9, rows % 11, cells=rows % 5).de.a.shown
+    found = compare(labels, constant, constant, rows % 9, rows % 11, cells=rows % 5).de.before.shown
     assert (found.low, found.high) == pytest.approx((0.5, 0.5), abs=1e-15)
 
 
@@ -102,7 +110,7 @@ def test_directions_that_one_run_lacks_are_left_out_for_both() -> None:
     found = compare(LABELS, A, lacking, PERT, GENE).dir
     inside = np.arange(300) >= 100
     alone = compare(LABELS[inside], A.take(inside), B.take(inside), PERT[inside], GENE[inside]).dir
-    assert found.a.value == alone.a.value
+    assert found.before.value == alone.before.value
     assert found.change.row.se == pytest.approx(alone.change.row.se, abs=1e-12)
     assert found.change.n == alone.change.n
 
@@ -143,7 +151,9 @@ def test_macro_changes_are_the_mean_change_of_the_genes() -> None:
             for run in (a, b)
         )
         part = getattr(found, metric)
-        assert (part.a.value, part.b.value) == pytest.approx((of_a.mean(), of_b.mean()), abs=1e-12)
+        assert (part.before.value, part.after.value) == pytest.approx(
+            (of_a.mean(), of_b.mean()), abs=1e-12
+        )
         assert part.change.value == pytest.approx((of_b - of_a).mean(), abs=1e-12)
         assert part.change.gene.se == pytest.approx(
             np.std(of_b - of_a, ddof=1) / np.sqrt(len(genes))

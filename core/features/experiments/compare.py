@@ -360,7 +360,7 @@ def _result(arms: ArmRows, arm: Arm, compared: Compared) -> ArmResult:
         arm.change,
         len(compared.rows),
         compared.scored,
-        **{name: part.b for name, part in parts.items()},
+        **{name: part.after for name, part in parts.items()},
         **change,
         runs=tuple(arms.made[arm.name].values()),
         note=arm.note,

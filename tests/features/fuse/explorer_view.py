@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 
 from core.base.texts import number_text
 from core.features.fuse.explorer.content import DIRECTED, EFFECT, LABELLED, METRICS, UP
+from core.stats.comparison import Difference
 from core.stats.delong import widen
 from core.stats.scores_and_labels import Outcome, Scores
 from core.transfer.fusion import (
     FusionComparison,
     LiveFusion,
-    MetricChange,
     Percentiles,
     shares_of,
     weights_of,
@@ -107,9 +107,9 @@ def _unpack(text: str, kind: type[np.generic]) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), dtype=np.dtype(kind).newbyteorder("<"))
 
 
-def _widen(part: MetricChange, noise: dict[str, float]) -> MetricChange:
+def _widen(part: Difference, noise: dict[str, float]) -> Difference:
     limits = {"before": (0.0, 1.0), "after": (0.0, 1.0), "change": (-1.0, 1.0)}
-    return MetricChange(
+    return Difference(
         *(
             widen(getattr(part, each.name), noise[each.name], limits[each.name])
             for each in fields(part)

@@ -14,11 +14,12 @@ from core.features.fuse.explorer.content import noise_of_cuts
 from core.features.fuse.weight_grid import move_one, weight_grid
 from core.scoring.compare_runs import add_cut_noise
 from core.stats.arrays import Floats
+from core.stats.comparison import Difference
 from core.stats.delong import Estimate
 from core.stats.intervals import p_gt_0
 from core.stats.ranks import ranks_from_top
 from core.stats.row_changes import agreement
-from core.transfer.fusion import FusionComparison, MetricChange, shares_of, weights_of
+from core.transfer.fusion import FusionComparison, shares_of, weights_of
 from tests.features.fuse.fusion_cases import Case, cases
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def compare_scores(case: Case, noise: tuple[Floats, Floats] | None, answer: dict
         return False
     if noise is not None:
         found = add_cut_noise(found, *noise)
-    parts: list[MetricChange] = list(found.parts.values())
+    parts: list[Difference] = list(found.parts.values())
     expected = [[flat(one) for one in (each.before, each.after, each.change)] for each in parts]
     np.testing.assert_allclose(answer["score"], expected, rtol=0, atol=ATOL)
     np.testing.assert_allclose(

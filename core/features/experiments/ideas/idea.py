@@ -204,8 +204,8 @@ def score_arms(trial: Trial, arms: Sequence[Ranking], *, has_base: bool = True) 
         compared = compare_scores(trial.labels, trial.rows, scores, replicates)
         parts = {name: getattr(compared, name) for name in METRICS}
         # a score needs rows of both classes
-        known = {name: part for name, part in parts.items() if not math.isnan(part.b.value)}
-        own = {name: part.b for name, part in known.items()}
+        known = {name: part for name, part in parts.items() if not math.isnan(part.after.value)}
+        own = {name: part.after for name, part in known.items()}
         change = {f"delta_{name}": part.change for name, part in known.items() if base is not arm}
         n, run = max((each.n for each in own.values()), default=0), (arm.run,) * bool(arm.run)
         results.append(
