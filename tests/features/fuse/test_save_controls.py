@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.runs.workspace import Workspace
 from tests.features.fuse.explorer_view import opened
 from tests.ui.conftest import LABELLED, Visit
+from tests.ui.test_apptest import the_run
 
 
 def test_a_popover_is_drawn_when_it_is_opened_and_keeps_what_was_typed(
@@ -24,9 +25,14 @@ def test_a_popover_is_drawn_when_it_is_opened_and_keeps_what_was_typed(
 def test_a_link_that_sets_what_is_in_a_popover_finds_it(
     visit: Visit, little_demo: Workspace
 ) -> None:
-    app = visit(little_demo, "fuse", run=LABELLED, take_labels="false")
+    test_run = the_run(little_demo, "simulated debate test").id
+    link = {"take_labels": "false", "mix_name": "mine", "twin": test_run, "nothing_here": "1"}
+    app = visit(little_demo, "fuse", run=LABELLED, **link)
     assert app.toggle(key="take_labels").value is False
-    assert not [each.value for each in app.caption if "take_labels" in each.value]
+    assert app.text_input(key="mix_name").value == "mine"
+    assert app.selectbox(key="id-twin").value == test_run
+    said = " ".join(each.value.replace("\\", "") for each in app.caption)
+    assert [name for name in link if f"sets {name}" in said] == ["nothing_here"]
 
 
 def keys_of(app: object) -> list[str]:

@@ -66,7 +66,7 @@ def show_save_controls(
     if context.read_only:
         return
     saving = two.popover("Save as run", icon=":material/save:", key="open-saving", **some)
-    if widgets.was_opened(saving, "saving"):
+    if widgets.was_opened(saving, "saving", ["mix_name"]):
         with saving:
             name = _show_name(choice, choice.base, "mix_name")
             if choice.knn is not None:
@@ -77,7 +77,8 @@ def show_save_controls(
     twin = three.popover(
         "Apply to a test run", icon=":material/content_copy:", key="open-twin", **some
     )
-    if widgets.was_opened(twin, "twin", ["twin", *map("twin_{}".format, choice.others)]):
+    of_twins = ["twin", "twin_name", *map("twin_{}".format, choice.others)]
+    if widgets.was_opened(twin, "twin", of_twins):
         with twin:
             _show_test_twin(context, choice)
     with five.container(horizontal=True, gap=None):
