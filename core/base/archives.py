@@ -76,7 +76,7 @@ def open_csv(
 
 
 def unpack(
-    content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+    content: Content, name: str, wanted: Callable[[str], bool]
 ) -> tuple[tuple[str, ...], dict[str, bytes]]:
     """Return the paths of all files inside the zip `content`, and the bytes of those that are
     wanted (the last of a path).
@@ -89,7 +89,7 @@ def unpack(
         paths.append(path)
         return wanted(path)
 
-    found = dict(iterate_members(content, name, note, max_bytes))
+    found = dict(iterate_members(content, name, note))
     return tuple(paths), found
 
 

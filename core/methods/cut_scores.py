@@ -24,7 +24,8 @@ from core.methods.fusion_components import (
     load_components,
 )
 from core.methods.fusion_settings import FusionSettings, read_fusion_settings
-from core.stats.official_score import point_score
+from core.stats.official_score import point_values
+from core.stats.scores_and_labels import outcome_of
 from core.transfer.cut_priors import SEEDS
 from core.transfer.fusion import Percentiles, fuse, percentiles_of
 from core.transfer.knn import Priors
@@ -116,10 +117,10 @@ def _score_cuts(
     """Yield DE and DIR of each cut, inside its own cells."""
     index, weights = loader.index(), settings.weights()
     positions = index.positions_of(pair_ids)
+    outcome = outcome_of(index.labels[positions])
     for seed, cells in zip(SEEDS, cells_of_cuts(protocols, index, positions, SEEDS), strict=True):
         scores = fuse(percentiles_of_cut(settings, pair_ids, loader, seed), weights).scores()
-        found = point_score(index.labels[positions], scores, cells)
-        yield [found.de, found.dir]
+        yield [*point_values(outcome, scores, cells)]
 
 
 class KeptRuns:

@@ -207,15 +207,11 @@ def predict_cuts(
     return cuts
 
 
-def cut_values(
-    knn: KnnInputs, labels: ArrayLike, k: int = 5, seeds: Sequence[int] = SEEDS
-) -> Floats:
+def cut_values(knn: KnnInputs, labels: ArrayLike, k: int = 5) -> Floats:
     """Return DE and DIR of each cut over all rows, scored inside its cells, of shape (n_cuts, 2);
     labels: of the query rows."""
     outcome = outcome_of(labels)
-    return np.array(
-        [point_values(outcome, cut.scores, cut.cells) for cut in predict_cuts(knn, k, seeds)]
-    )
+    return np.array([point_values(outcome, cut.scores, cut.cells) for cut in predict_cuts(knn, k)])
 
 
 def score_cuts(labels: ArrayLike, rows: Rows, cuts: Sequence[Cut], k: int = 5) -> MeanOfCuts:

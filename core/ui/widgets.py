@@ -119,15 +119,13 @@ def show_figure(
     name: str,
     title: str,
     caption: str,
-    *,
-    sentence: str = "",
 ) -> None:
     """Show a figure in the visitor's theme with its caption, its table, and downloads of both.
 
     name: of the figure on its page; title: heading and name of its file; caption: run, number of
-    rows, interval. sentence: its message, for a stop of a walk-through.
+    rows, interval.
     """
-    show_captioned(CaptionedFigure(title, "", sentence, caption, chart, table), name)
+    show_captioned(CaptionedFigure(title, "", "", caption, chart, table), name)
 
 
 def show_captioned(found: CaptionedFigure, name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace as replace_in
 from pathlib import Path
@@ -44,7 +43,6 @@ from core.store import Cursor, changes, datasets, pairs, spaces
 from core.store.spaces import SpaceRecord
 
 Built = TextSettings | NetworkSettings | ResponseSettings | CoresponseSettings
-_BETWEEN = re.compile(r"[|;:,/_ ().]+")  # what joins a symbol to something else
 
 
 def build(workspace: Workspace, kind: str, spec: Spec, name: str) -> Space:
