@@ -150,9 +150,9 @@ def _shown(pair: Pair) -> list[tuple[str, Interval, float]]:
     arrays = [scored_rows(pair.labels, run, pair.pert, pair.gene) for run in pair.runs]
     whole = compare(pair.labels, *pair.runs, pair.pert, pair.gene)
     macro = compare_macro(arrays[0], arrays[1])
-    of_scores = [(name, part.a.shown, pair.auroc) for name, part in whole.parts.items()]
+    of_scores = [(name, part.before.shown, pair.auroc) for name, part in whole.parts.items()]
     of_scores += [
-        (f"macro {name}", part.a.shown, pair.within) for name, part in macro.parts.items()
+        (f"macro {name}", part.before.shown, pair.within) for name, part in macro.parts.items()
     ]
     changes = [(f"change of {name}", part.change.shown, 0.0) for name, part in whole.parts.items()]
     return [

@@ -284,8 +284,10 @@ def control_run(
     splits: NDArray[np.object_],
     vectors: Floats | None = None,
     n: int = PERMUTATIONS,
+    seed: int = SEED,
 ) -> RunControls:
-    """Return all controls of a run. splits: of every row of its dataset; n: permutations of labels.
+    """Return all controls of a run. splits: of every row of its dataset; n, seed: of the
+    permutations of labels.
 
     vectors: DE and DIR of a kNN's space with permuted vectors, of shape (n_permutations, 2); None
     if not computed.
@@ -323,7 +325,7 @@ def control_run(
             "dir",
         ),
         *(
-            _permuted_labels(rows, axis, word, n, np.random.default_rng(SEED))
+            _permuted_labels(rows, axis, word, n, np.random.default_rng(seed))
             for axis, word in AXES
         ),
     ]

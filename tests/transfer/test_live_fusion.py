@@ -31,7 +31,7 @@ def test_a_verdict_is_the_comparison_of_the_fusion_with_the_baseline() -> None:
         (found.dir, expected.dir),
         (found.mean, expected.mean),
     ):
-        assert (ours.before, ours.after, ours.change) == (theirs.a, theirs.b, theirs.change)
+        assert ours == theirs
     assert (found.n, found.n_labelled, found.n_de) == (
         expected.n,
         expected.n_labelled,

@@ -122,7 +122,7 @@ def record(workspace: Workspace, name: str, dataset: str = "") -> Entry:
         seen_before=result_was_there(registration.written_at, a, b),
     )
     change = getattr(compared.covered, str(registration.metric))
-    result = _result(entry, change.a, change.b, change.change)
+    result = _result(entry, change.before, change.after, change.change)
     return _add_once(workspace, "record result", [result])[0]
 
 

@@ -63,7 +63,7 @@ def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:
         shown.se,
     )
     assert (result.n, result.detectable) == (shown.n, change.detectable)
-    assert (result.score_a, result.score_b) == (change.a.value, change.b.value)
+    assert (result.score_a, result.score_b) == (change.before.value, change.after.value)
     assert (result.kind, result.about, result.author) == ("result", registration.about, "Ada")
     assert (result.name_a, result.name_b) == (A, B)
     assert result.verdict == (
