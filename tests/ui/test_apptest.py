@@ -20,6 +20,7 @@ from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run
 from core.ui import linked, row_list
+from tests.features.fuse import explorer_view
 from tests.ui import views
 from tests.ui.conftest import APP, Visit, components, forget
 from tests.ui.serving import WAIT_S
@@ -348,6 +349,8 @@ def test_a_reader_is_offered_no_action(
 ) -> None:
     def offered() -> set[str]:
         app = visit(little_demo, page, run="simulated debate", **view)
+        if page == "fuse":
+            explorer_view.opened(app, "presets", "saving", "twin")
         assert not app.exception
         return {button.label for button in app.button}
 

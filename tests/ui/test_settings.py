@@ -122,7 +122,14 @@ FORMS: Mapping[type, Sequence[Form]] = {
     ],
     FusionRequest: [
         Form("run", {"method": "fusion"}, "option-fusion-", ("name",), by_name=True),
-        Form("fuse", {"run": "debate"}, "", fusion_controls.NOT_HERE, ("with",), titled=("with",)),
+        Form(
+            "fuse",
+            {"run": "debate", "mix_name": ""},  # which opens the popover that asks for it
+            "",
+            fusion_controls.NOT_HERE,
+            ("with",),
+            titled=("with",),
+        ),
     ],
     KnnRequest: [Form("run", {"method": "knn"}, "option-knn-", by_name=True)],
     KnnSettings: [
