@@ -154,7 +154,7 @@ FORMS: Mapping[type, Sequence[Form]] = {
             prepare=ask_people,
         )
     ],
-    DecisionRule: [Form("experiments", {"tab": "Ledger"}, "ledger_")],
+    DecisionRule: [],  # the command's alone
     Question: [Form("ask", {"answered_by": "server"}, "ask_", (), ("endpoint", "model"))],
     TextSettings: [Form("data", {"tab": "Spaces and leaks"}, "build_")],
     NetworkSettings: [
