@@ -109,5 +109,5 @@ def test_a_weight_asks_for_nothing_new(
 def test_failing_is_said(
     computing: Visit, little_copy: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(space_numbers.cuts, "predict_cuts", None)
+    monkeypatch.setattr(space_numbers.run_cells, "predict_cuts", None)
     run_until(computing(little_copy, "neighbours"), "could not be computed: the log says why")
