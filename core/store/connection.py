@@ -170,6 +170,12 @@ class Store:
             except OSError as error:
                 raise explain(error, self.file) from error
 
+    @property
+    def recovered(self) -> str:
+        """Which changes of a process that was killed were recovered from the log, "" if the log was
+        whole or there was none."""
+        return self._attachment.recovered
+
     def state(self) -> tuple[FileStat, FileStat]:
         """Return a state that every commit changes: place, size and time of the file and of its
         log."""

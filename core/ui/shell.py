@@ -81,6 +81,8 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
             context.run.id if context.run else None,
         )
         show_confirmation()
+        if recovered := context.workspace.store.recovered:
+            st.caption(f":orange[⚠ {as_text(recovered)}]")
         remarks = st.container()
         with draw_figures_last():
             try:
