@@ -327,3 +327,26 @@ def test_a_path_with_other_signs_works(tmp_path: Path, name: str) -> None:
     with store.write() as db:
         changes.bump(db, "runs")
     assert store.file.is_file()
+
+
+@pytest.mark.parametrize("most", [100_000, 2_000_000])
+def test_a_limit_on_the_size_of_files_is_no_damage(tmp_path: Path, most: int) -> None:
+    store = store_at(tmp_path)
+    with store.write() as db:
+        changes.bump(db, "runs")
+    tried = child(
+        f"""
+        import resource
+        from core.base.errors import SystemFailure
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))
+        try:
+            with store.write() as db:
+                db.execute("INSERT INTO gene SELECT i::VARCHAR, 'named', md5(i::VARCHAR) FROM range(400000) t(i)")
+        except SystemFailure as error:
+            print(error)
+        """,
+        tmp_path,
+    )
+    assert "a limit on the size of a file is reached" in finished(tried)
+    with store.read() as db:
+        assert bumps(db) == 1
