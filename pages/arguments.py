@@ -6,7 +6,6 @@ from core.features.arguments.page import tabs
 from core.ui import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
-st.markdown("## Arguments")
 run = context.run
 if run is None:
     run_browser.show_no_run(context)

@@ -8,7 +8,6 @@ from core.ui import run_browser, shell
 from core.ui.linked import read_ids
 
 context = shell.open_page(__file__)
-st.markdown("## Ask")
 if context.dataset is None:
     run_browser.show_no_run(context)
     st.stop()

@@ -8,7 +8,6 @@ from core.ui import links, run_browser, shell, widgets
 from core.ui.results import show_marks, show_protocols
 
 context = shell.open_page(__file__)
-st.markdown("## Compare")
 run = context.run
 if run is None:
     run_browser.show_no_run(context)

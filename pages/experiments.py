@@ -1,12 +1,9 @@
 """Experiments: what does one change do, and can it be told from asking again?"""
 
-import streamlit as st
-
 from core.features.experiments import page
 from core.ui import shell, widgets
 
 context = shell.open_page(__file__)
-st.markdown("## Experiments")
 widgets.show_tabs(
     "tab",
     {

@@ -7,7 +7,6 @@ from core.ui import run_browser, shell
 from core.ui.results import show_marks
 
 context = shell.open_page(__file__)
-st.markdown("## Fuse")
 run, dataset = context.run, context.dataset
 if run is None or dataset is None:
     run_browser.show_no_run(context)

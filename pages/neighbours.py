@@ -7,7 +7,6 @@ from core.ui import results, run_browser, shell, widgets
 from core.ui.loaders.records import dataset_row, is_training_row
 
 context = shell.open_page(__file__)
-st.markdown("## Neighbours")
 dataset = context.dataset
 if dataset is None:
     run_browser.show_no_run(context)

@@ -9,7 +9,6 @@ from core.ui import shell, widgets
 from core.ui.loaders.records import dataset_counts
 
 context = shell.open_page(__file__).without_asked()
-st.markdown("## Overview")
 for show_news in hooks("news"):
     show_news()
 if context.dataset is None:

@@ -8,8 +8,6 @@ from core.ui.loaders.records import read_ahead, row_details
 from core.ui.loaders.scores import debate_audit
 
 context = shell.open_page(__file__)
-with st.container(key="title-line"):
-    st.markdown("## Rows")
 run = context.run
 if run is None:
     run_browser.show_no_run(context)

@@ -6,7 +6,6 @@ from core.features.predicting.page import show_form, show_runs
 from core.ui import run_browser, shell
 
 context = shell.open_page(__file__)
-st.markdown("## Run")
 if context.dataset is None:
     run_browser.show_no_run(context)
     st.stop()

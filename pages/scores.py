@@ -16,7 +16,6 @@ def show_more_baselines() -> None:
         show()
 
 
-st.markdown("## Scores")
 if context.dataset is not None:
     results.show_marks(context.dataset.marks)
 run = context.run

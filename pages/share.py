@@ -9,7 +9,6 @@ from core.features.sharing.page import panels as preview
 from core.ui import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
-st.markdown("## Share")
 
 
 def show_report() -> None:

@@ -1,12 +1,9 @@
 """Targets: which gene was perturbed?"""
 
-import streamlit as st
-
 from core.features.targets.page import choose, show_evaluation, show_training
 from core.ui import shell, widgets
 
 context = shell.open_page(__file__)
-st.markdown("## Targets")
 folder, shown = choose(context.workspace)
 
 

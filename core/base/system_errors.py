@@ -35,6 +35,10 @@ _WORDS = {
     errno.ENAMETOOLONG: ("the name is longer than the file system allows", "choose a shorter one"),
     errno.EMFILE: _FILES_OPEN,
     errno.ENFILE: _FILES_OPEN,
+    errno.EFBIG: (
+        "a limit on the size of a file is reached",
+        "raise it (ulimit -f), or choose a place that takes larger files",
+    ),
     errno.EIO: (
         "the disk reports an input/output error",
         "copy what can still be read elsewhere, and check the disk",
@@ -44,6 +48,7 @@ _WORDS = {
 # What libraries say of a full disk, whose own errors carry no number.
 _SAYS_NO_SPACE = ("No space left on device", "Disk quota exceeded", "database or disk is full")
 _SAYS_READ_ONLY = ("Read-only file system", "attempt to write a readonly database")
+_SAYS_TOO_LARGE = ("File too large",)
 _SAYS_NO_ACCESS = ("unable to open database file", "Permission denied")
 
 
@@ -81,6 +86,7 @@ def explain_text(text: object, place: Path) -> SystemFailure | None:
     for signs, number in (
         (_SAYS_NO_SPACE, errno.ENOSPC),
         (_SAYS_READ_ONLY, errno.EROFS),
+        (_SAYS_TOO_LARGE, errno.EFBIG),
         (_SAYS_NO_ACCESS, errno.EACCES),
     ):
         if any(sign in str(text) for sign in signs):

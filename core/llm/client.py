@@ -8,6 +8,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, Self
@@ -16,6 +17,7 @@ from core.base.errors import InputError
 from core.base.log import LOGGER
 from core.base.net.retry import Fault, GiveUp, Sleep
 from core.base.net.transport import read_aside
+from core.llm.call_budget import CallBudget, most_tokens
 from core.llm.completion import (
     Answer,
     AnswerFault,
@@ -116,6 +118,7 @@ class Client:
         self._reasons_without_logprobs: dict[str, str] = {}
         # called before a request is sent and with what came of it
         self.on_call: Callable[[Outcome], object] = lambda _: None
+        self.budget: CallBudget | None = None  # for what `on_call` counts
         self._logged_models: set[tuple[str, str]] = set()
         # that answered instead of the one that was asked for → how often
         self.other_models: Counter[str] = Counter()
@@ -245,7 +248,12 @@ class Client:
         return True
 
     async def _attempt(self, call: _Call) -> Answer | Fault:
-        async with self.slots, self.servers.choose() as server:
+        cost = most_tokens(call.request, call.text) if self.budget else 0
+        async with (
+            self.budget.reserve(cost) if self.budget else nullcontext(),
+            self.slots,
+            self.servers.choose() as server,
+        ):
             start = time.perf_counter()
             most = self.endpoint.max_answer_bytes(call.request)
             call.address = server.address
@@ -256,9 +264,9 @@ class Client:
                 text if isinstance(text, Fault) else await self._read(call, text)
             )
             call.raw = text.raw if isinstance(text, Fault) else call.raw
-            cost = cost_of(answer)
-            call.usage += cost if isinstance(cost, Usage) else Usage()
-            self.on_call(cost)
+            paid = cost_of(answer)
+            call.usage += paid if isinstance(paid, Usage) else Usage()
+            self.on_call(paid)
             outcome = server.record(answer)
         if isinstance(outcome, Answer):
             self.record_model(call.address, call.request.model, outcome.model)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from core.base.errors import DeskError, InputError
 from core.base.types import READING_METHODS, Failed, FinishedRow, Pair, RowResult
 from core.llm import errors
+from core.llm.call_budget import TokensSpent
 from core.methods.base import Context, Method, RowFailed, RowMethod
 
 FIRST_ROWS = 3  # of a run, that are refused alike and so stop it
@@ -38,7 +39,8 @@ async def predict_row(
     log_unforeseen: LogError,
     scrub: Callable[[str], str],
 ) -> FinishedRow:
-    """Return the result of a row, or its failure: no error of one row ends the run.
+    """Return the result of a row, or its failure: no error of one row ends the run. Raise
+    TokensSpent if no tokens are left to finish it.
 
     log_unforeseen: gets the row's id and an error that no room expects. scrub: takes secrets out of
     a message.
@@ -49,6 +51,9 @@ async def predict_row(
     finally:
         task.cancel()
     if task.cancelled():
+        budget = context.client.budget if context.client is not None else None
+        if budget is not None and budget.is_spent:
+            raise TokensSpent
         return Failed(pair.pair_id, "Cancelled", f"{method.name} gave up this row without a cause")
     error = task.exception()
     if error is None:

@@ -151,8 +151,9 @@ class ExecutionSettings:
     servers: the address of the model server; several, joined by commas; the absolute path of a file
     that lists them and is read again while the run goes on; "" if none is needed. longest_outage_s:
     how long a run waits while none of several servers can be used, before it stops. concurrency:
-    the number of simultaneous calls; rows_in_flight: of rows. token_budget: no further row starts
-    once this run has spent this many tokens; None for no limit. cached: whether answers of the
+    the number of simultaneous calls; rows_in_flight: of rows. token_budget: a
+    call waits until its prompt and its limit fit into what is left of so many tokens, or it is the
+    only one; none starts once they are spent; None for no limit. cached: whether answers of the
     response cache are used. unanswered_limit: the number of consecutive rows without an answer that
     stops the run. backend: where rows are predicted. ray_address: of the Ray cluster, HOST:PORT or
     "auto" for the one that runs on this machine; "" starts one here. calls: how a server is asked.
@@ -261,7 +262,8 @@ CallsAtOnce = Annotated[
 TokenBudget = Annotated[
     Count | None,
     setting(
-        "Start no further row once so many tokens are spent.",
+        "Spend no more tokens: a call waits until its prompt and limit fit, the last are made one"
+        " at a time.",
         title="Token budget",
         key="budget",
         changes_result=False,

@@ -18,6 +18,7 @@ from core.base.errors import DeskError, InputError, NotFound
 from core.base.log import LOGGER, record_error
 from core.base.system_errors import explain
 from core.base.types import Failed, FinishedRow, Pair
+from core.llm.call_budget import CallBudget, TokensSpent
 from core.llm.client import Client
 from core.llm.messages import Outcome
 from core.llm.server_pool import ServerPool
@@ -118,6 +119,7 @@ class _Worker:
                 self.all_journalled.set()
                 await ingest
                 ending, cause = self.ending or ("done", self.scrub(self._describe_end()))
+                cause = self._describe_spent() if ending == "budget" else cause
                 await self.reporter.ingest_ending(ending, cause)
                 heartbeats.cancel()
         if self.pool is not None:
@@ -231,6 +233,8 @@ class _Worker:
             endpoint, concurrency=self.settings.concurrency, cache=cache, servers=self.pool
         )
         client.on_call = self._count_spending
+        if self.settings.token_budget is not None:
+            client.budget = CallBudget(self._tokens_left)
         self.client = client
         return client
 
@@ -249,13 +253,14 @@ class _Worker:
                 return
             left = self._tokens_left()
             if left is not None and left <= 0:
-                n = self.spending.estimated
-                estimated = f" ({n:,} of them estimated: the server counts none)" if n else ""
-                spent = f"{self.spending.so_far.tokens + n:,} tokens{estimated} are spent"
-                self._stop("budget", f"{spent}, {self.settings.token_budget:,} were allowed")
+                self._stop("budget")
                 return
             pair = todo.popleft()
-            row = await self.watch.follow(pair, partial(predict, pair))
+            try:
+                row = await self.watch.follow(pair, partial(predict, pair))
+            except TokensSpent:  # what the row was told is in the cache of answers
+                self._stop("budget")
+                return
             if row is None:
                 todo.appendleft(pair)
             else:
@@ -269,6 +274,12 @@ class _Worker:
             if budget is None
             else budget - self.spending.so_far.tokens - self.spending.estimated
         )
+
+    def _describe_spent(self) -> str:
+        n = self.spending.estimated
+        estimated = f" ({n:,} of them estimated: the server counts none)" if n else ""
+        spent = f"{self.spending.so_far.tokens + n:,} tokens{estimated} are spent"
+        return f"{spent}, {self.settings.token_budget:,} were allowed"
 
     def _describe_end(self) -> str:
         """Return the remarks on a run whose rows are all finished: why all of them failed, or that
@@ -341,9 +352,9 @@ class _Worker:
         for row in self.breaker.take_held():
             await self.finished.put(row)
 
-    def _stop(self, ending: Ending, cause: str) -> None:
-        """End the work: a spent budget after the rows in flight, all else at once. Only the first
-        call sets the cause."""
+    def _stop(self, ending: Ending, cause: str = "") -> None:
+        """End the work: a spent budget after the calls in flight, all else at once. Only the first
+        call sets the cause, which a spent budget has at the end."""
         if self.ending is None:
             self.ending = (ending, self.scrub(cause))
         self.not_paused.set()

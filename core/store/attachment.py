@@ -37,6 +37,13 @@ FileStat = tuple[int, int, int, int] | None
 FileState = tuple[FileStat, FileStat, bytes] | None
 # the file's headers, before its first block; DuckDB counts its checkpoints in them
 HEADERS_BYTES = 3 * 4096
+_STORE_ID = slice(0x7C, 0x8C)  # in those headers; a log says whose it is
+_COUNTERS = 4096 + 8, 8192 + 8  # in either header: how many checkpoints were made
+# what a log of DuckDB 2 begins with: an entry of numbered fields, here its kind and version
+_LOG_BEGINS = bytes.fromhex("6400 62 6500 02")
+# a commit in a log, behind the size of its entry: checksum and content
+_COMMIT = bytes.fromhex("e7fe7d722fed3d5e 640064ffff")
+_ENTRY_HEAD = 16  # bytes: size and checksum
 _KEPT_S = 0.3  # how long an attachment is used again: what it has read is memory of the process
 # what DuckDB says of a file that this process has attached already
 _ATTACHED_HERE = "Unique file handle conflict"
@@ -53,6 +60,7 @@ class Attachment:
         self.connection = connection
         self.file = file
         self.timeout_s = timeout_s
+        self.recovered = ""  # what was found in the log, as `check_log` says it
         self._mutex = threading.RLock()
         self._readers = 0
         self._kept: _KeptFile | None = None
@@ -122,6 +130,9 @@ class Attachment:
 
     def _attach(self, mode: Mode, file: Path | None = None) -> None:
         refuse_foreign(self.file)
+        if file is None and (recovered := check_log(self.file)) and recovered != self.recovered:
+            self.recovered = recovered
+            LOGGER.warning("%s", recovered)
         began = time.monotonic()
         while True:
             try:
@@ -269,6 +280,63 @@ def first_line(error: object) -> str:
 def log_of(file: Path) -> Path:
     """Return the log beside a store, with commits that are not in the main file yet."""
     return file.with_name(file.name + ".wal")
+
+
+def check_log(file: Path) -> str:
+    """Return in words what in a store's log is no whole change, "" if nothing is or there is no
+    log.
+
+    Raise StoreDamaged if DuckDB would pass over changes that were committed, and delete the log
+    with the next one: where the log does not begin as this store's, or a commit lies behind a place
+    at which reading ends.
+    """
+    log = log_of(file)
+    try:
+        if not log.stat().st_size:
+            return ""
+        store, content = read_head(file, HEADERS_BYTES), log.read_bytes()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise explain(error, log) from error
+    heads = list(_log_heads(store))
+    head = next((each for each in heads if content[: len(each)] == each[: len(content)]), None)
+    if head is None:
+        raise damage_error(file, "The WAL file does not begin as the log of this store does.")
+    at = min(len(head), len(content))
+    while size := int.from_bytes(content[at : at + 8], "little"):
+        if at + _ENTRY_HEAD + size > len(content):
+            break
+        at += _ENTRY_HEAD + size
+    if _COMMIT in content[at:]:
+        raise damage_error(file, f"The WAL file holds changes behind byte {at:,}, where it breaks.")
+    whole = content.rfind(_COMMIT)
+    rest = len(content) - (len(head) if whole < 0 else whole + len(_COMMIT))
+    if rest <= 0:
+        return ""
+    return (
+        f"{log}: {content.count(_COMMIT):,} changes were recovered; its last {rest:,} bytes are no"
+        " whole change, as after a kill in the middle of one, and are left out"
+    )
+
+
+def _log_heads(store: bytes) -> Iterator[bytes]:
+    """Yield the first bytes that a store's log may have, given the headers of its main file."""
+    identity = store[_STORE_ID]
+    if not any(identity):  # a store of DuckDB 1.2 or earlier
+        yield _LOG_BEGINS + b"\xff\xff"
+        return
+    checkpoints = max(int.from_bytes(store[at : at + 8], "little") for at in _COUNTERS)
+    # A log that a checkpoint has made superfluous, and that was not deleted yet, has one less.
+    for count in (checkpoints, max(checkpoints - 1, 0)):
+        numbers = map(_encode, (len(identity), *identity))
+        yield _LOG_BEGINS + b"f\0" + b"".join(numbers) + b"g\0" + _encode(count) + b"\xff\xff"
+
+
+def _encode(number: int) -> bytes:
+    """Return a number as logs have them (LEB128: seven bits a byte, the lowest first)."""
+    high, low = number >> 7, number & 0x7F
+    return bytes([low | 0x80]) + _encode(high) if high else bytes([low])
 
 
 def damage_error(file: Path, reason: object) -> StoreDamaged:

@@ -22,7 +22,7 @@ import duckdb
 from filelock import ReadWriteLock, Timeout
 
 from core.base.config import Settings
-from core.base.errors import DeskError, StoreBusy, StoreError, StoreMemoryShort
+from core.base.errors import DeskError, InputError, StoreBusy, StoreError, StoreMemoryShort
 from core.base.file_io import part_of
 from core.base.log import LOGGER
 from core.base.system_errors import explain, explain_text
@@ -43,6 +43,7 @@ Cursor = duckdb.DuckDBPyConnection
 
 # of as many workspaces; each has a DuckDB of its own, which is 5 MB and nine threads or more
 OPEN_STORES = 8
+_SIGNS = "?\\"  # a path with them leads DuckDB to another place
 _MAX_PAUSE_S = 0.03  # after a write
 _SETTLES_NS = 100_000_000  # after a write
 # DuckDB's advice, also where a checkpoint fails at the end of a transaction
@@ -60,6 +61,11 @@ class Store:
     def __init__(
         self, file: Path, scratch: Path, timeout_s: float = 30.0, memory_mb: int = 180
     ) -> None:
+        if odd := [sign for sign in _SIGNS if sign in f"{file.absolute()}{scratch.absolute()}"]:
+            raise InputError(
+                f"{file.absolute()}: the path of a workspace may not hold {' or '.join(odd)}, which"
+                " DuckDB reads as another sign; rename the folder, or choose another"
+            )
         self.file = file
         self.timeout_s = timeout_s
         self.memory_mb = memory_mb
@@ -169,6 +175,12 @@ class Store:
                     made.replace(self.file)
             except OSError as error:
                 raise explain(error, self.file) from error
+
+    @property
+    def recovered(self) -> str:
+        """Which changes of a process that was killed were recovered from the log, "" if the log was
+        whole or there was none."""
+        return self._attachment.recovered
 
     def state(self) -> tuple[FileStat, FileStat]:
         """Return a state that every commit changes: place, size and time of the file and of its

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
+from streamlit.elements.widgets.number_input import NumberInputSerde
 
 from core.base.fields.record import make, option_of, options_of
 from core.base.fields.setting import Option
@@ -219,6 +220,16 @@ def _show_upload(option: Option, title: str, key: str) -> Any:
     from core.runs.prompt_files import PromptFile  # imports a method and every tool
 
     return PromptFile(file.name, file.getvalue())
+
+
+def _deserialize_number(serde: NumberInputSerde, ui_value: float | None) -> float | None:
+    """Return the default for what a browser can send and no person can type, where Streamlit raises
+    ValueError: NaN and infinity for an integer."""
+    return _deserialize(serde, ui_value if ui_value is None or math.isfinite(ui_value) else None)
+
+
+_deserialize = NumberInputSerde.deserialize
+NumberInputSerde.deserialize = _deserialize_number  # type: ignore[method-assign, assignment]
 
 
 def _show_number(option: Option, title: str, about: Mapping[str, Any]) -> Any:

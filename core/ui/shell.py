@@ -70,6 +70,9 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         requested, params = st.session_state.pop(_REQUESTED)
         st.switch_page(requested, query_params=params)
     st.html(STYLE)
+    remarks = st.container()
+    if page.visibility == "visible":  # before the sidebar, which takes longer; others name a gene
+        st.container(key=f"title-{page.url_path}").markdown(f"## {page.title}")
     with background().pause(), _record_unexpected_errors(), explain_errors():
         refresh()
         context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)
@@ -81,7 +84,8 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
             context.run.id if context.run else None,
         )
         show_confirmation()
-        remarks = st.container()
+        if recovered := context.workspace.store.recovered:
+            remarks.caption(f":orange[⚠ {as_text(recovered)}]")
         with draw_figures_last():
             try:
                 with linked.note_at_end():

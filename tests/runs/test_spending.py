@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from functools import partial
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from core.llm.call_budget import CallBudget, TokensSpent
 from core.llm.messages import Outcome, Usage
 from core.runs import run_control
 from core.runs.journal import Spending, SpendingLog, read_spending
@@ -118,6 +120,57 @@ def test_the_budget_counts_what_died_with_a_worker(tmp_path: Path) -> None:
         assert request_counts(url)["/v1/chat/completions"] == asked
     assert (ended.counts.done, ended.counts.spent) == (0, lost)
     assert run_control.settle(workspace, run.id).spent_tokens == lost
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_a_budget_is_kept_to_one_call_however_many_are_made_at_once(
+    tmp_path: Path, concurrency: int
+) -> None:
+    workspace = workspace_with(tmp_path, 40)
+    method = Asking()
+    how = {"concurrency": concurrency, "rows_in_flight": concurrency, "token_budget": 400}
+    with serving() as url:
+        run = run_control.start(
+            workspace,
+            wish(workspace, method, model="scripted"),
+            "r",
+            fast(url, **how),
+            begin=here(method),
+        )
+        paid, n_calls = request_counts(url)["tokens"], request_counts(url)["/v1/chat/completions"]
+    assert run.status == "budget"
+    assert run.spent_tokens == paid
+    assert f"{paid:,} tokens are spent, 400 were allowed" in status(workspace, run).cause
+    assert 400 <= paid < 400 + 1.5 * paid / n_calls
+
+
+def test_calls_wait_until_their_cost_fits_and_one_may_always_run() -> None:
+    spent, sizes, most_at_once = 0, [40, 40, 40, 300, 20], 0
+    under_way: list[int] = []
+
+    async def call(budget: CallBudget, tokens: int) -> str:
+        nonlocal spent, most_at_once
+        try:
+            async with budget.reserve(tokens):
+                under_way.append(tokens)
+                assert len(under_way) == 1 or spent + sum(under_way) <= 100
+                most_at_once = max(most_at_once, len(under_way))
+                await asyncio.sleep(0.001)
+                under_way.remove(tokens)
+                spent += tokens
+        except TokensSpent:
+            return "spent"
+        return "made"
+
+    async def work() -> list[str]:
+        budget = CallBudget(lambda: 100 - spent)
+        return await asyncio.gather(*(call(budget, tokens) for tokens in sizes))
+
+    made = asyncio.run(work())
+    assert most_at_once == 3
+    assert made[:2] == ["made", "made"]
+    assert "spent" in made
+    assert spent < 100 + max(sizes)
 
 
 @pytest.mark.soak

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -19,7 +20,7 @@ import pytest
 from filelock import ReadWriteLock
 
 from core.base.config import Settings
-from core.base.errors import StoreBusy, StoreDamaged, StoreOtherSchema
+from core.base.errors import InputError, StoreBusy, StoreDamaged, StoreOtherSchema
 from core.store import Cursor, Store, changes, connection, open_store
 from core.store.connection import OPEN_STORES
 from core.store.queries import Insertion, insert_all
@@ -306,3 +307,46 @@ def test_an_insertion_that_fails_says_why(tmp_path: Path) -> None:
     with pytest.raises(duckdb.ConstraintException, match="runs"), store_at(tmp_path).write() as db:
         db.execute("CREATE TABLE once (name VARCHAR PRIMARY KEY, version INTEGER)")
         insert_all(db, [Insertion("once", rows)])
+
+
+@pytest.mark.parametrize("sign", "?\\")
+def test_a_path_that_duckdb_misreads_is_refused_before_anything_is_written(
+    tmp_path: Path, sign: str
+) -> None:
+    folder = tmp_path / f"a{sign}b"
+    with pytest.raises(InputError, match=re.escape(f"may not hold {sign}")):
+        Store(folder / "data" / "desk.duckdb", folder / "cache")
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["per%cent", "per%20cent", "hash#q", "q'uote", "a*[b]", "a;b", "x\ny"]
+)
+def test_a_path_with_other_signs_works(tmp_path: Path, name: str) -> None:
+    store = Store(tmp_path / name / "data" / "desk.duckdb", tmp_path / name / "cache")
+    with store.write() as db:
+        changes.bump(db, "runs")
+    assert store.file.is_file()
+
+
+@pytest.mark.parametrize("most", [100_000, 2_000_000])
+def test_a_limit_on_the_size_of_files_is_no_damage(tmp_path: Path, most: int) -> None:
+    store = store_at(tmp_path)
+    with store.write() as db:
+        changes.bump(db, "runs")
+    tried = child(
+        f"""
+        import resource
+        from core.base.errors import SystemFailure
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))
+        try:
+            with store.write() as db:
+                db.execute("INSERT INTO gene SELECT i::VARCHAR, 'named', md5(i::VARCHAR) FROM range(400000) t(i)")
+        except SystemFailure as error:
+            print(error)
+        """,
+        tmp_path,
+    )
+    assert "a limit on the size of a file is reached" in finished(tried)
+    with store.read() as db:
+        assert bumps(db) == 1

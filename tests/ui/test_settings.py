@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.base.errors import InputError
 from core.base.experiment import Hypothesis
@@ -457,3 +458,23 @@ def test_each_setting_has_a_control_that_says_what_it_declares(
         {"by_name": form.by_name, "titled": form.titled},
     )
     check_form(record, shown, form.owner, form.left_out, form.from_data, **how)  # type: ignore[arg-type]
+
+
+def _numbers() -> None:
+    import streamlit as st
+
+    import core.ui.option_controls  # noqa: F401  # a page that shows settings imports it
+
+    st.write(st.number_input("Seed", 0, value=3), st.number_input("Share", 0.0, value=0.5))
+
+
+@pytest.mark.parametrize(
+    ("sent", "taken"), [(7, "7 7.0"), (math.nan, "3 0.5"), (math.inf, "3 0.5"), (-1, "3 0.5")]
+)
+def test_what_is_no_number_is_the_default(sent: float, taken: str) -> None:
+    app = AppTest.from_function(_numbers).run()
+    for number in app.number_input:
+        number.set_value(sent)
+    app.run()
+    assert not app.exception
+    assert "".join(each.value for each in app.markdown).replace("`", "") == taken

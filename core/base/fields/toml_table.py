@@ -142,7 +142,7 @@ def _load_toml(text: str, file: str) -> JsonObject:
     too deeply."""
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also of numbers with 5,000 digits
         problem = "nested too deeply" if isinstance(error, RecursionError) else error
         raise InputError(f"{file}: {problem}, expected TOML") from error
     level: list[Any] = [values]

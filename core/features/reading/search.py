@@ -38,7 +38,6 @@ PAGE_ROLES = {"pert": "perturbation", "gene": "target gene"}
 
 def show(context: PageContext) -> None:
     """Show the field for a phrase, the texts with it, and links to the rows."""
-    st.markdown("## Search")
     if context.dataset is None or not context.runs:
         run_browser.show_no_run(context)
         return

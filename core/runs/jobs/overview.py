@@ -205,6 +205,8 @@ class SettleOnce:
         if not self._is_settled:
             self._is_settled = True
             settle_ended(replace(workspace, before_use=None))
+            if workspace.remark is not None and workspace.store.recovered:
+                workspace.remark(workspace.store.recovered)
 
 
 def settle_ended(workspace: Workspace) -> list[Run]:

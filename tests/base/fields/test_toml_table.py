@@ -25,4 +25,6 @@ def test_values_that_are_nested_too_deeply_are_refused(name: str) -> None:
 def test_what_is_no_toml_is_refused_with_its_line() -> None:
     with pytest.raises(InputError, match=r"x\.toml: Expected .* after a key.*, expected TOML"):
         parse_toml("a = 1\nb", "x.toml")
+    with pytest.raises(InputError, match=r"x\.toml: .* 5000 digits.*, expected TOML"):
+        parse_toml(f"a = {'1' * 5_000}", "x.toml")
     assert parse_toml("a = [[[1]]]", "x.toml").values == {"a": [[[1]]]}

@@ -11,7 +11,6 @@ from core.ui import results, run_browser, shell
 def show() -> None:
     """Show the flags of the run that is chosen in the sidebar."""
     context = shell.open_page(__file__)
-    st.markdown("## Flags")
     if context.run is None:
         run_browser.show_no_run(context)
         return
