@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ def die(*_, **__):
 moment = sys.argv.pop(1)
 if moment == "rename":
     os.rename = os.replace = Path.rename = Path.replace = die
+elif moment == "second rename":
+    rename, names = Path.rename, []
+
+    def once(path, target):
+        names.append(path.name)
+        return rename(path, target) if len(names) == 1 else die()
+
+    Path.rename = once
 else:
     from core.runs.workspace import Workspace
     change = Workspace.change
@@ -122,3 +131,25 @@ def test_a_change_that_was_not_finished_is_none(
 
 def files_in(folder: Path) -> set[str]:
     return set(os.listdir(folder)) if folder.exists() else set()
+
+
+def test_a_restore_that_was_not_finished_is_given_again(
+    small_workspace: Workspace, here: Path
+) -> None:
+    """A folder is in its place, the store is not: what is there goes, and nothing else."""
+    place, other = small_workspace.settings.workspace, here / "restored"
+    load = ["embed", "load", str(here / "space.csv"), "--name", "x"]
+    for arguments in (load, ["run", "evidence_rules"], ["backup", "--out", str(here / "b.tar")]):
+        assert commands.core(place, *arguments).status == 0
+    (other / "data").mkdir(parents=True)
+    (other / "data" / "endpoints.toml").write_text("# mine")
+    restored = replace(small_workspace, settings=replace(small_workspace.settings, workspace=other))
+    killed(restored, "second rename", ["restore", str(here / "b.tar")])
+    moved = {name for name in os.listdir(other / "data") if not name.startswith(".")}
+    assert moved - {"restore.unfinished", "endpoints.toml"}
+    assert "desk.duckdb" not in moved
+    done = commands.core(other, "restore", str(here / "b.tar"))
+    assert done.status == 0, done.err
+    assert commands.core_json(other, "runs") == commands.core_json(place, "runs")
+    assert (other / "data" / "endpoints.toml").read_text() == "# mine"
+    assert "restore.unfinished" not in os.listdir(other / "data")
