@@ -155,7 +155,7 @@ def _text(cell: Any) -> str:
 
 
 Format = Literal["csv", "parquet", "jsonl"]
-_FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # how formulas begin; spreadsheets read wide signs, too
+_FORMULAS = frozenset("=+-@\t\r\n＝＋－＠")  # how formulas begin; spreadsheets read wide signs, too
 
 
 def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
@@ -165,6 +165,7 @@ def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
     as a formula begins with an apostrophe, which `without_apostrophe` takes away; numbers stay,
     also as text.
     """
+    import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
     if form == "parquet":
@@ -177,7 +178,8 @@ def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
     safe = frame.assign(**lists).rename(columns=_defuse)
     for i, kind in enumerate(safe.dtypes):
         if not is_numeric_dtype(kind):
-            safe.isetitem(i, safe.iloc[:, i].astype(object).map(_defuse).to_numpy())
+            cells = map(_defuse, safe.iloc[:, i].astype(object).tolist())
+            safe.isetitem(i, pd.Series([*cells], dtype=object).array)
     return safe.to_csv(index=False, header=header).encode()
 
 
@@ -189,14 +191,15 @@ def without_apostrophe(text: str) -> str:
 def _defuse(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    text = value.replace("\r\n", "\n").replace("\r", "\n")  # a lone CR would end the row
+    # a lone CR would end the row
+    text = value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value
     return f"'{text}" if _would_run(text) else text
 
 
 def _would_run(text: str) -> bool:
     """Return whether a text is a formula and no number, perhaps behind apostrophes."""
-    bare = text.lstrip("'")
-    if not bare.startswith(_FORMULAS):
+    bare = text.lstrip("'") if text[:1] == "'" else text
+    if bare[:1] not in _FORMULAS:
         return False
     try:
         float(bare)

@@ -98,9 +98,11 @@ def write_site(
         with suppress(FileNotFoundError):
             if not replace and any(out.iterdir()):
                 raise StateError(f"{out}: not empty, expected an empty or new folder, or --replace")
-        with part_of(out.absolute(), is_folder=True) as folder:
+        is_new = not out.exists()
+        beside = part_of(out.absolute(), is_folder=True) if is_new else temporary_folder("site")
+        with beside as folder:
             made = build_site(workspace, run, folder)
-            if not out.exists():
+            if is_new:
                 folder.rename(out)
                 return made
             (out / "data").mkdir(parents=True, exist_ok=True)
