@@ -16,6 +16,7 @@ import sys
 import tarfile
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -440,6 +441,8 @@ COMMANDS = {
     "report": ("report", "build", "all", "--out", "OUT/report.html"),
     "backup": ("backup", "--out", "OUT/backup.tar"),
     "import": ("import", "OUT/../more.csv"),
+    "bundle": ("export", "argued", "--format", "bundle", "--out", "OUT/run.zip"),
+    "site": ("report", "site", "argued", "--out", "OUT/site"),
 }
 
 
@@ -498,4 +501,9 @@ def is_whole(file: Path) -> bool:
     """Whether a file has its end: the kill came when it was written."""
     if file.suffix == ".tar":
         return tarfile.is_tarfile(file)
+    if file.suffix == ".zip":
+        with zipfile.ZipFile(file) as archive:
+            return archive.testzip() is None
+    if file.is_dir():
+        return (file / "index.html").exists()
     return file.read_text("utf-8").rstrip().endswith("</html>")

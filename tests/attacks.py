@@ -64,13 +64,23 @@ def _socket(path: Path) -> None:
         os.chdir(here)
 
 
-def _zip_of_link() -> bytes:
+BUNDLE = b'{"perturbdesk_bundle": 1}'  # the manifest of a bundle with everything else to come
+
+
+def _zip_of_link(*names: str) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        link = zipfile.ZipInfo("submission.csv")
-        link.external_attr = 0o120777 << 16
-        archive.writestr(link, "/etc/passwd")
+        for name in names:
+            link = zipfile.ZipInfo(name)
+            link.external_attr = 0o120777 << 16
+            archive.writestr(link, "/etc/passwd")
     return out.getvalue()
+
+
+def _log(sample: str, content: bytes) -> bytes:
+    """A log of Inspect AI with one sample."""
+    head = b'{"version": 2, "status": "success", "eval": {"model": "m"}}'
+    return cases.zip_of({"header.json": head, f"samples/{sample}_epoch_1.json": content})
 
 
 def _encrypted() -> bytes:
@@ -267,7 +277,7 @@ CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
         cases.zip_of({"C:\\submission.csv": cases.DEBATES}),
         "leaves the archive",
     ),
-    "zip-link": ("x.zip", _zip_of_link(), "a link"),
+    "zip-link": ("x.zip", _zip_of_link("submission.csv"), "a link"),
     "zip-control": (
         "x.zip",
         cases.zip_of({"sub\x07mission.csv": cases.DEBATES}),
@@ -286,6 +296,38 @@ CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
         "",
     ),
     "bundle-of-nothing": ("x.zip", cases.zip_of({"manifest.json": b"{}"}), ""),
+    "bundle-parent": (
+        "x.zip",
+        cases.zip_of({"manifest.json": BUNDLE, "../../note.parquet": b"x"}),
+        "leaves the archive",
+    ),
+    "bundle-link": (
+        "x.zip",
+        _zip_of_link("manifest.json", "prediction.parquet"),
+        "a link",
+    ),
+    "bundle-bomb": (
+        "x.zip",
+        lambda: cases.zip_of({"manifest.json": BUNDLE, "note.parquet": bytes(100_000_000)}),
+        "that unpack to",
+    ),
+    "bundle-more": ("x.zip", cases.zip_of({"manifest.json": BUNDLE, "run.py": b"x"}), "expected"),
+    "bundle-deep": ("x.zip", cases.zip_of({"manifest.json": b"[" * 2_000}), "manifest.json"),
+    "bundle-not-finite": (
+        "x.zip",
+        cases.zip_of({"manifest.json": BUNDLE.replace(b"1", b"Infinity")}),
+        "manifest.json",
+    ),
+    "bundle-digits": (
+        "x.zip",
+        cases.zip_of({"manifest.json": BUNDLE.replace(b"1", b"12345" * 1_000)}),
+        "manifest.json",
+    ),
+    "log-parent": ("x.eval", _log("../../a", b"{}"), "leaves the archive"),
+    "log-bomb": ("x.eval", lambda: _log("a", b" " * 100_000_000), "that unpack to"),
+    "log-deep": ("x.eval", _log("a", b'{"a":' * 2_000), "a_epoch_1.json"),
+    "log-digits": ("x.eval", _log("a", b'{"id": ' + b"12345" * 1_000 + b"}"), ""),
+    "log-of-a-list": ("x.eval", _log("a", b"[1]"), "expected a JSON object"),
     "gzip": ("x.csv.gz", _tar(), ""),
     "npz-of-no-memory": (
         "x.npz",

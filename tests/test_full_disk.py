@@ -31,7 +31,21 @@ WRITING = [
     ["export", "debate", "--format", "bundle", "--out", "DISK/run.zip"],
     ["export", "debate", "--out", "DISK/rows.csv"],
     ["fetch", "challenge"],
+    ["undo", "debate.csv"],
+    ["runs", "delete", "debate"],
+    ["embed", "load", "SPACE", "--name", "x"],
+    ["report", "new", "another", "--runs", "debate"],
+    ["report", "build", "saved", "--out", "DISK/report.html"],
+    ["report", "site", "debate", "--out", "DISK/site"],
+    ["backup", "--out", "DISK/backup.tar"],
+    ["export", "debate", "--format", "eval", "--out", "DISK/run.eval"],
 ]
+
+
+def files_on(disk: Path) -> set[str]:
+    """Files below a workspace; a log and the files that readers lock are nobody's work."""
+    names = {str(file.relative_to(disk)) for file in disk.rglob("*") if file.is_file()}
+    return {name for name in names if ".lock" not in name and "desk.log" not in name}
 
 
 LOCKS = ("with its lock", "without")
@@ -42,7 +56,9 @@ def disk(
     request: pytest.FixtureRequest, small_workspace: Workspace, tmp_path: Path
 ) -> Iterator[Path]:
     """A workspace on a full disk; the file that readers lock may be there or not."""
-    with mounts.small_disk(tmp_path / "disk", 8 * MB) as folder:
+    place = small_workspace.settings.workspace
+    assert commands.core(place, "report", "new", "saved", "--runs", "debate").status == 0
+    with mounts.small_disk(tmp_path / "disk", 24 * MB) as folder:
         shutil.copytree(small_workspace.settings.workspace, folder / "workspace")
         if request.param == "without":
             for file in (folder / "workspace" / "data").glob("desk.duckdb.lock*"):
@@ -70,10 +86,13 @@ def test_what_writes_says_how_much_is_free_and_where(
     monkeypatch.setenv(
         "PERTURBDESK_MIRROR", "http://127.0.0.1:9"
     )  # nobody answers there, if the disk is ever reached
-    before = commands.core_json(disk, "runs")
+    (tmp_path / "space.csv").write_text("symbol,x\nPa,1\nPb,2\nGa,3\n")
+    before, files = commands.core_json(disk, "runs"), files_on(disk)
     for arguments in WRITING:
         given = [
-            a.replace("FILE", str(tmp_path / "more.csv")).replace("DISK", str(disk))
+            a.replace("FILE", str(tmp_path / "more.csv"))
+            .replace("DISK", str(disk))
+            .replace("SPACE", str(tmp_path / "space.csv"))
             for a in arguments
         ]
         with at_a_sixth():
@@ -87,6 +106,13 @@ def test_what_writes_says_how_much_is_free_and_where(
                 line,
             ), line
     assert commands.core_json(disk, "runs") == before
+    assert files_on(disk) - files <= {"data/desk.duckdb.wal"}  # the store's own, which is empty
     (disk.parent / "filler").unlink()
-    assert commands.core(disk, "runs", "rename", "debate", "other").status == 0
+    for arguments in (
+        ["report", "build", "saved", "--out", str(disk / "report.html")],
+        ["backup", "--out", str(disk / "backup.tar")],
+        ["embed", "load", str(tmp_path / "space.csv"), "--name", "x"],
+        ["runs", "rename", "debate", "other"],
+    ):
+        assert commands.core(disk, *arguments).status == 0
     assert commands.core_json(disk, "score", "other")["n"] == 4

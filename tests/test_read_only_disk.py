@@ -37,6 +37,11 @@ WRITING = [
     ["undo", "debate.csv"],
     ["run", "evidence_rules"],
     ["export", RUN, "--out", "HERE/rows.csv"],
+    ["export", RUN, "--format", "bundle", "--out", "HERE/run.zip"],
+    ["embed", "load", "ELSEWHERE", "--name", "x"],
+    ["report", "new", "another", "--runs", RUN],
+    ["report", "site", RUN, "--out", "HERE/site"],
+    ["backup", "--out", "HERE/backup.tar"],
 ]
 
 

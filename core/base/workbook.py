@@ -155,11 +155,19 @@ def _text(cell: Any) -> str:
 
 
 Format = Literal["csv", "parquet", "jsonl"]
-_FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # how formulas begin; spreadsheets read wide signs, too
+_FORMULAS = frozenset("=+-@\t\r\n＝＋－＠")  # how formulas begin; spreadsheets read wide signs, too
 
 
 def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
-    """Return a frame as a file's bytes; in CSV, lists are joined with a space, below a `header`."""
+    """Return a frame as a file's bytes.
+
+    In CSV, below a `header`, lists are joined with a space, and text that a spreadsheet would run
+    as a formula begins with an apostrophe, which `without_apostrophe` takes away; numbers stay,
+    also as text.
+    """
+    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
     if form == "parquet":
         buffer = io.BytesIO()
         frame.to_parquet(buffer, index=False)
@@ -167,33 +175,34 @@ def encode(frame: pd.DataFrame, form: Format, *, header: bool = True) -> bytes:
     if form == "jsonl":
         return frame.to_json(orient="records", lines=True, force_ascii=False).encode()
     lists = {c: frame[c].map(" ".join) for c in ("flags", "findings") if c in frame}
-    return frame.assign(**lists).to_csv(index=False, header=header).encode()
-
-
-def encode_for_spreadsheets(frame: pd.DataFrame) -> bytes:
-    """Return a table as CSV that spreadsheets show unchanged: text that looks like a formula begins
-    with an apostrophe.
-
-    Numbers stay unchanged, also as text. For tables that pages offer to people; files that programs
-    read are written by `encode`.
-    """
-    from pandas.api.types import is_numeric_dtype
-
-    safe = frame.rename(columns=_defuse)
+    safe = frame.assign(**lists).rename(columns=_defuse)
     for i, kind in enumerate(safe.dtypes):
         if not is_numeric_dtype(kind):
-            safe.isetitem(i, safe.iloc[:, i].astype(object).map(_defuse).to_numpy())
-    return encode(safe, "csv")
+            cells = map(_defuse, safe.iloc[:, i].astype(object).tolist())
+            safe.isetitem(i, pd.Series([*cells], dtype=object).array)
+    return safe.to_csv(index=False, header=header).encode()
+
+
+def without_apostrophe(text: str) -> str:
+    """Return the text that `encode` wrote to a cell."""
+    return text[1:] if text.startswith("'") and _would_run(text) else text
 
 
 def _defuse(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    text = value.replace("\r\n", "\n").replace("\r", "\n")  # a lone CR would end the row
-    if not text.startswith(_FORMULAS):
-        return text
+    # a lone CR would end the row
+    text = value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value
+    return f"'{text}" if _would_run(text) else text
+
+
+def _would_run(text: str) -> bool:
+    """Return whether a text is a formula and no number, perhaps behind apostrophes."""
+    bare = text.lstrip("'") if text[:1] == "'" else text
+    if bare[:1] not in _FORMULAS:
+        return False
     try:
-        float(text)
+        float(bare)
     except ValueError:
-        return f"'{text}"
-    return text
+        return True
+    return False

@@ -152,10 +152,13 @@ def keep_results(workspace: Workspace) -> None:
     process that changed them. What fails is logged, and computed when it is looked at."""
     if workspace.settings.read_only:
         return
-    with workspace.store.read() as db:
-        if not runs.list_all(db):
-            return
-    for find_missing in hooks("kept_results"):
+    try:
+        with workspace.store.read() as db:
+            finders = hooks("kept_results") if runs.list_all(db) else ()
+    except DeskError as error:  # a store that is held now: what was imported is told all the same
+        record_error("results to keep", error)
+        return
+    for find_missing in finders:
         try:
             workspace.keep(*find_missing(workspace.store))
         except DeskError as error:

@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +37,7 @@ REQUEST, RESULT, LOG = "request.json", "result.json", "log.txt"
 Upload = tuple[str, Content]
 AT_ONCE: Final = 2  # processes: each may take the memory that one upload may
 _MOST_RESULT_BYTES = 1 << 28
+_LOOK_S = 1.0  # between two looks whether the person still has their role
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
 # Threads reserve memory that they do not use.
 _FRUGAL = {
@@ -52,7 +55,8 @@ def read_apart(
     plain data.
 
     Raise what the task raised, InputError for files that take more memory or time than an upload
-    may, and SystemFailure if the process ends in another way.
+    may, ReadOnly if the person may change nothing any more, and SystemFailure if the process ends
+    in another way.
     """
     names = ", ".join(name for name, _ in files)
     workspace.refuse_if_read_only(task, names)
@@ -63,7 +67,8 @@ def read_apart(
         temporary_folder("upload") as folder,
     ):
         _write_request(workspace.settings, folder, task, files, options)
-        status = _run(workspace.settings, folder, names)
+        workspace.refuse_if_read_only(task, names)  # others may have been read for long
+        status = _run(workspace, folder, task, names)
         said = (folder / LOG).read_text("utf-8", "replace").strip()
         if said:
             LOGGER.warning(
@@ -102,9 +107,11 @@ def _write_request(
     (folder / REQUEST).write_text(json.dumps(request), "utf-8")
 
 
-def _run(settings: Settings, folder: Path, names: str) -> int:
-    """Run the process to its end and return its status. Raise InputError if it takes too long; it
-    is then ended."""
+def _run(workspace: Workspace, folder: Path, task: str, names: str) -> int:
+    """Run the process to its end and return its status. Raise InputError if it takes too long, and
+    ReadOnly if the person's role is taken away; it is then ended."""
+    settings = workspace.settings
+    deadline = time.monotonic() + settings.upload_time_s
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     with (folder / LOG).open("wb") as log:
         process = subprocess.Popen(
@@ -118,9 +125,11 @@ def _run(settings: Settings, folder: Path, names: str) -> int:
             start_new_session=True,
         )
         try:
-            return process.wait(settings.upload_time_s)
-        except subprocess.TimeoutExpired:
-            raise _too_long(settings, names) from None
+            while (left_s := deadline - time.monotonic()) > 0:
+                with suppress(subprocess.TimeoutExpired):
+                    return process.wait(min(_LOOK_S, left_s))
+                workspace.refuse_if_read_only(task, names)
+            raise _too_long(settings, names)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

@@ -18,7 +18,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.base.workbook import encode, encode_for_spreadsheets
+from core.base.workbook import encode
 from core.features import hooks
 from core.plots import drawing, printed
 from core.plots.printed import CaptionedFigure
@@ -278,7 +278,7 @@ def show_table_buttons(table: pd.DataFrame, name: str, file: str) -> None:
     """Show buttons that download a table; file: their names without extension."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Table", width="content")
-        _show_button("CSV", f"{file}.csv", f"csv-{name}", partial(encode_for_spreadsheets, table))
+        _show_button("CSV", f"{file}.csv", f"csv-{name}", partial(encode, table, "csv"))
         show_parquet_button(table, name, file)
 
 

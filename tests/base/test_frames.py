@@ -1,9 +1,10 @@
-"""Tables that people open in spreadsheets, and files that programs read."""
+"""Tables as CSV: no cell runs in a spreadsheet, and our own import reads every name as it was."""
 
 from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.workbook import encode, encode_for_spreadsheets
+from core.base.workbook import encode, without_apostrophe
 from core.runs.workspace import Workspace
-from core.store import runs
-from tests import commands
+from tests import cases, commands
 
 FORMULAS = [
     "=1+1",
@@ -28,7 +28,7 @@ FORMULAS = [
     "＝1",
     "－A1",
 ]
-PLAIN = ["debate", "", "Gm12", "-0.25", "+1e5", "-inf", "a=b", "0.5 − 0.2", "−3", "x\n=1", "'=1"]
+PLAIN = ["debate", "", "Gm12", "-0.25", "+1e5", "-inf", "a=b", "0.5 − 0.2", "−3", "x\n=1", "'-0.25"]
 
 
 def cells_of(content: bytes) -> list[list[str]]:
@@ -40,12 +40,12 @@ def cells_of(content: bytes) -> list[list[str]]:
 def test_text_that_would_be_a_formula_is_shown_as_text(text: str, kind: object) -> None:
     frame = pd.DataFrame({"a": pd.Series([text, "plain"], dtype=kind), text: [1, 2]})
     shown = "'" + text.replace("\r", "\n")  # a lone CR would end the row
-    assert cells_of(encode_for_spreadsheets(frame)) == [["a", shown], [shown, "1"], ["plain", "2"]]
+    assert cells_of(encode(frame, "csv")) == [["a", shown], [shown, "1"], ["plain", "2"]]
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_other_text_stays(text: str) -> None:
-    assert cells_of(encode_for_spreadsheets(pd.DataFrame({"a": [text], "b": ["x"]})))[1] == [
+    assert cells_of(encode(pd.DataFrame({"a": [text], "b": ["x"]}), "csv"))[1] == [
         text,
         "x",
     ]
@@ -62,7 +62,7 @@ def test_numbers_stay_to_the_last_digit(floats: list[float], whole: list[int]) -
         pd.DataFrame({"n": whole}),
         pd.DataFrame({"x": pd.Series(floats, dtype=object)}),
     ):
-        assert encode_for_spreadsheets(frame) == encode(frame, "csv")
+        assert encode(frame, "csv") == frame.to_csv(index=False).encode()
 
 
 def test_missing_values_dates_and_lists_stay() -> None:
@@ -74,7 +74,7 @@ def test_missing_values_dates_and_lists_stay() -> None:
             "flags": [["uncovered"], []],
         }
     )
-    assert cells_of(encode_for_spreadsheets(frame))[1:] == [
+    assert cells_of(encode(frame, "csv"))[1:] == [
         ["", "", "2026-01-01", "uncovered"],
         ["'=1", "-1.0", "", ""],
     ]
@@ -82,18 +82,60 @@ def test_missing_values_dates_and_lists_stay() -> None:
 
 def test_the_frame_is_left_as_it_is() -> None:
     frame = pd.DataFrame({"a": ["=1"]})
-    encode_for_spreadsheets(frame)
+    encode(frame, "csv")
     assert frame["a"].tolist() == ["=1"]
 
 
-@pytest.mark.soak
-def test_what_programs_read_is_not_touched(small_workspace: Workspace) -> None:
-    """The command `export` writes ids as they are, whatever they begin with."""
-    with small_workspace.store.write() as db:
-        run = runs.find(db, "debate").id
-        db.execute(
-            "UPDATE prediction SET pair_id = '=Pa_Ga' WHERE run = ? AND pair_id = 'Pa_Ga'", [run]
+TEXTS = st.text("=+-@\t'\"aZ09.e,;\u00e9\uff1d ", max_size=6) | st.floats().map(str)
+
+
+@given(TEXTS)
+def test_what_was_written_is_read_as_it_was(text: str) -> None:
+    [[_], [cell]] = cells_of(encode(pd.DataFrame({"a": [text or "x"]}), "csv"))
+    assert without_apostrophe(cell) == (text or "x")
+    assert not cell.startswith(RUNS) or is_number(cell)
+
+
+RUNS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+HOSTILE = ["=HYPERLINK('http://x';'y')", "@SUM(A1)", "=1-2"]
+
+
+@pytest.mark.parametrize(("pert", "gene"), zip(HOSTILE, reversed(HOSTILE), strict=True))
+def test_a_run_is_exported_as_text_and_imported_under_its_names(
+    workspace: Workspace, tmp_path: Path, pert: str, gene: str
+) -> None:
+    place = workspace.settings.workspace
+    key = f"{pert}_{gene}"
+    file, again = tmp_path / "file.csv", tmp_path / "again.csv"
+    file.write_bytes(
+        cases.as_csv(
+            ["id", "pert", "gene", "label"], [[key, pert, gene, "up"], ["a_b", "a", "b", "none"]]
         )
-        db.execute("UPDATE pair SET pair_id = '=Pa_Ga' WHERE pair_id = 'Pa_Ga'")
-    done = commands.core(small_workspace.settings.workspace, "export", "debate")
-    assert next(csv.DictReader(io.StringIO(done.out)))["pair_id"] == "=Pa_Ga"
+    )
+    assert commands.core(place, "import", str(file)).status == 0
+    file.write_bytes(
+        cases.submission(
+            [(key, 0.3, 0.1, cases.debate_trace(UP="+1 for =1")), ("a_b", 0.2, 0.1, "")]
+        )
+    )
+    assert commands.core(place, "import", str(file), "--name", "first").status == 0
+    for traces in ([], ["--traces"]):
+        done = commands.core(place, "export", "first", *traces, "--out", str(again), "--replace")
+        assert done.status == 0, done.err
+        cells = [cell for row in cells_of(again.read_bytes()) for cell in row]
+        assert [c for c in cells if c.startswith(RUNS) and not is_number(c)] == []
+        assert key in map(without_apostrophe, cells)
+    commands.core(place, "export", "first", "--out", str(again), "--replace")
+    done = commands.core(place, "import", str(again), "--name", "second")
+    assert done.status == 0, done.err
+    assert "second has the same predictions as first" in done.err

@@ -6,6 +6,7 @@ import asyncio
 import json
 import queue
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -68,12 +69,14 @@ def json_response(status: int, content: object, *headers: tuple[str, str]) -> Se
 
 
 @contextmanager
-def serve_in_thread(answer: Answer, name: str, port: int = 0) -> Iterator[str]:
+def serve_in_thread(
+    answer: Answer, name: str, port: int = 0, tls: ssl.SSLContext | None = None
+) -> Iterator[str]:
     """Run a server in a separate thread until the block ends; yield its address, without a slash at the end.
 
-    port: 0 for any that is free.
+    port: 0 for any that is free. tls: with the server's certificate, for https.
     """
-    server = LoopbackServer(answer)
+    server = LoopbackServer(answer, tls)
     addresses: queue.SimpleQueue[str] = queue.SimpleQueue()
     thread = threading.Thread(
         target=lambda: asyncio.run(server.run(port, addresses.put)), name=name, daemon=True
@@ -90,15 +93,18 @@ def serve_in_thread(answer: Answer, name: str, port: int = 0) -> Iterator[str]:
 class LoopbackServer:
     """A server on one port of this machine. answer: makes the response; None closes the connection without one."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(self, answer: Answer, tls: ssl.SSLContext | None = None) -> None:
+        self._answer, self._tls = answer, tls
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, port: int, started: Callable[[str], None]) -> None:
         """Serve until `stop`. port: 0 takes a free one. started: called with the address, without a slash at the end."""
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._start_conversation, HOST, port, backlog=1024)
-        started(f"http://{HOST}:{server.sockets[0].getsockname()[1]}")
+        server = await asyncio.start_server(
+            self._start_conversation, HOST, port, backlog=1024, ssl=self._tls
+        )
+        scheme = "https" if self._tls else "http"
+        started(f"{scheme}://{HOST}:{server.sockets[0].getsockname()[1]}")
         try:
             await self._stopped.wait()
         finally:

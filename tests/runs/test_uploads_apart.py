@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from unittest import mock
 
 import pytest
 
 from core.base.config import Settings
-from core.base.errors import InputError, SettingError, SystemFailure, UnsafeFile
+from core.base.errors import InputError, ReadOnly, SettingError, SystemFailure, UnsafeFile
 from core.base.records import from_json, to_json
 from core.base.types import Rejected
 from core.features.cells import predictions
@@ -26,7 +26,7 @@ from core.features.submissions import actions as submissions
 from core.runs import prompt_files, upload_process, uploads_apart
 from core.runs.upload_process import task_named
 from core.runs.uploads_apart import read_apart
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Person, Workspace, open_workspace
 from core.store import changes
 from tests import cases
 from tests.features.cells import hostile_hdf5 as hostile
@@ -114,14 +114,54 @@ def test_what_takes_too_long_is_ended(shared: Workspace) -> None:
         read_apart(hurried, "import", [("x.csv", cases.TRAIN)], asdict(ImportOptions()))
 
 
+@pytest.mark.parametrize("role", [None, "reader"])
+def test_whose_role_is_taken_away_while_their_file_is_read_imports_nothing(
+    shared: Workspace, role: Literal["reader"] | None
+) -> None:
+    """The file is read, and its process waits for the store, which somebody else writes to."""
+    roles: list[Person | None] = [Person("Ada", "ada@example.org", "editor")]
+    ada = shared.for_person(Person("Ada", "ada@example.org", "editor"), lambda: roles[-1])
+    errors: list[BaseException] = []
+
+    def upload() -> None:
+        try:
+            read_apart(ada, "import", [("train.csv", cases.TRAIN)], asdict(ImportOptions()))
+        except ReadOnly as error:
+            errors.append(error)
+
+    with shared.store.write():
+        thread = threading.Thread(target=upload)
+        thread.start()
+        time.sleep(0.5)
+        assert thread.is_alive()
+        roles.append(None if role is None else Person("Ada", "ada@example.org", role))
+        thread.join(30)
+        assert not thread.is_alive()
+    [error] = errors
+    assert "ada@example.org is no longer an editor" in str(error)
+    time.sleep(0.5)  # in which a process that lived on would write
+    with shared.store.read() as db:
+        assert changes.latest(db).empty
+
+
+def test_who_waited_for_others_is_asked_for_their_role_again(shared: Workspace) -> None:
+    looked: list[Person | None] = [None, Person("Ada", "ada@example.org", "editor")]
+    ada = shared.for_person(Person("Ada", "ada@example.org", "editor"), looked.pop)
+    with (
+        mock.patch.object(uploads_apart, "_run", side_effect=AssertionError("was read")),
+        pytest.raises(ReadOnly, match="no longer an editor"),
+    ):
+        read_apart(ada, "import", [("train.csv", cases.TRAIN)], {})
+
+
 def test_a_person_reads_one_file_at_a_time_and_others_are_read_meanwhile(
     shared: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two slow files of one person leave a reader to the others."""
     reading, may_end = list[str](), threading.Event()
 
-    def run(settings: Settings, *_: object) -> int:
-        reading.append(settings.author)
+    def run(workspace: Workspace, *_: object) -> int:
+        reading.append(workspace.settings.author)
         may_end.wait(20)
         return 1
 

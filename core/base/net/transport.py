@@ -94,11 +94,21 @@ async def exchange(
             )
         return Fault("unanswered", f"no answer within {timeout_s:g} s", retryable=True)
     except ConnectionFailed as error:
+        if problem := _certificate_problem(error):
+            # asked again it would be the same, and nothing was sent
+            return Fault("unanswered", f"the server's certificate is not trusted ({problem})")
         return Fault("unanswered", f"the connection failed ({error})", retryable=True)
     except TooLong as error:
         return Fault("malformed", f"an answer of more than {error}")
     finally:
         _progress.reset(token)
+
+
+def _certificate_problem(error: BaseException | None) -> str:
+    """Return what is wrong with a server's certificate, if that is behind an error; else ""."""
+    while error is not None and not hasattr(error, "verify_message"):  # as ssl's error has
+        error = error.__cause__ or error.__context__
+    return "" if error is None else str(error.verify_message).rstrip(".")
 
 
 def fault_of_status(response: HttpResponse, detail: str = "", raw: str = "") -> Fault:

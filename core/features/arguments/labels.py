@@ -22,7 +22,7 @@ from core.base.errors import InputError
 from core.base.hashes import sha256_of
 from core.base.tables import text_table
 from core.base.texts import check_name, quote
-from core.base.workbook import encode
+from core.base.workbook import encode, without_apostrophe
 from core.features.arguments import readings, rubric_tables
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Design, Sample, SampledText, TextLabel
@@ -237,7 +237,8 @@ def _rows(content: bytes, file: str) -> Iterator[tuple[int, dict[str, str]]]:
         got = f"column {quote(unknown[0])}" if unknown else "no row"
         raise InputError(f"{file}, line 1: {got}, expected rows of {', '.join(COLUMNS)}")
     for line, cells in rows:
-        row = dict.fromkeys(COLUMNS, "") | dict(zip(table.header, cells, strict=True))
+        texts = map(without_apostrophe, cells)
+        row = dict.fromkeys(COLUMNS, "") | dict(zip(table.header, texts, strict=True))
         if row["answer"] or row["author"] or not row["sample"]:
             yield line, row
 

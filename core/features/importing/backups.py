@@ -20,7 +20,13 @@ from typing import IO
 
 from core.base.config import Settings
 from core.base.errors import InputError, StateError, StoreBusy, UnsafeFile
-from core.base.file_io import part_of, refuse_special, replacing
+from core.base.file_io import (
+    part_of,
+    refuse_special,
+    remove_folder,
+    replace_file,
+    replacing,
+)
 from core.base.hashes import sha256_of_file, sha256_of_open
 from core.base.log import LOGGER
 from core.base.system_errors import explain
@@ -37,6 +43,7 @@ SUMS, DONE = "SHA256SUMS", "done.json"
 # Of a run's folder: what a worker may change comes in this order, done.json apart (see `_add_run`).
 OF_RUN = ("spec.json", "how.json", "evaluation.json", "rows.jsonl", "spending.jsonl", "log.txt")
 _OF_LOCK = (".lock", ".holder")  # beside the store, made again
+_UNFINISHED = "restore.unfinished"  # lists what a restore is about to move into place
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +161,7 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
     workspace.refuse_if_read_only("restore", str(archive))
     data = workspace.settings.data
     try:
+        _remove_unfinished(data)
         _refuse_used(workspace.settings)
         with part_of(data / "restore", is_folder=True) as staged:
             _unpack(archive, staged)
@@ -161,14 +169,26 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
                 restored = Backup(archive, sha256_of_file(archive), len(runs.statuses(db)))
             _refuse_used(workspace.settings)
             # The store last: if it exists, the workspace is complete.
-            unpacked = (path for path in (staged / "data").iterdir() if path.suffix not in _OF_LOCK)
+            unpacked = [path for path in (staged / "data").iterdir() if path.suffix not in _OF_LOCK]
+            replace_file(data / _UNFINISHED, "\n".join(path.name for path in unpacked).encode())
             for path in sorted(unpacked, key=lambda path: (path.name == STORE, path.name)):
                 path.rename(data / path.name)
+            (data / _UNFINISHED).unlink()
     except OSError as error:
         raise explain(error, error.filename or data) from error
     with workspace.change("restore", archive.name) as (_, detail):
         detail |= {"sha256": restored.sha256, "runs": restored.runs}
     return restored
+
+
+def _remove_unfinished(data: Path) -> None:
+    """Remove what a restore moved into place that was killed before it moved the store."""
+    record = data / _UNFINISHED
+    if not record.is_file() or (data / STORE).exists():
+        return
+    for place in (data / name for name in record.read_text("utf-8").splitlines()):
+        if place.exists():
+            remove_folder(place) if place.is_dir() else place.unlink()
 
 
 def _refuse_used(settings: Settings) -> None:

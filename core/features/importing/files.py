@@ -223,8 +223,8 @@ def _recognise_plain(path: Path, name: str, options: TableOptions) -> FileConten
     except UnsafeFile:
         raise
     except InputError as no_table:
-        # rows of pairs, of which a column is odd
-        if path.suffix == ".parquet" and not isinstance(no_table, UnknownFormat):
+        # rows of pairs of which a column is odd, or a log of which a member is
+        if path.suffix in (".parquet", ".eval") and not isinstance(no_table, UnknownFormat):
             raise
         try:
             return _load_space(path, Path(name).stem, named=True)

@@ -84,7 +84,7 @@ def read_log(
     rows: list[RowResult] = []
     rejected: list[Rejected] = []
     waiting: dict[str, list[tuple[int, RowResult]]] = {}  # rows by id, where there are epochs
-    lines: dict[str, dict[Any, int]] = {}  # id → epoch → line
+    lines: dict[str, dict[int, int]] = {}  # id → epoch → line
     methods, head, number, differing = Counter[str](), JsonObject(), 0, list[str]()
     take = take or rows.append
     epochs = [SAMPLE.fullmatch(path) for path in _names_in(content)] if is_zip(content) else [None]
@@ -95,7 +95,13 @@ def read_log(
             continue
         number += 1
         sample = _Sample(value, f"{name}/{path}", number)
-        seen, epoch = lines.setdefault(sample.pair_id, {}), value.get("epoch", 1)
+        # where all are called the first epoch they are, whatever they say
+        epoch = 1 if is_single else value.get("epoch", 1)
+        if not isinstance(epoch, int):
+            said = f"epoch {quote(str(epoch))}, expected a whole number"
+            rejected.append(sample.reject("no epoch", said))
+            continue
+        seen = lines.setdefault(sample.pair_id, {})
         if epoch in seen:
             said = f"{quote(sample.pair_id)} is in sample {seen[epoch]} already"
             rejected.append(sample.reject("duplicate", said))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from core.base.workbook import without_apostrophe
+
 _MONTH: Final = (
     "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|mrz|mär|märz|mars|mai|okt|dez|déc|dic)"
 )
@@ -118,7 +120,7 @@ _TREATMENT: Final = re.compile(
 def clean(text: str) -> str:
     """Return a text without outer spaces and invisible characters. Inner spaces, such as a no-break
     space, become one space; dashes of any kind become hyphens; and Python's quotes around a printed
-    text (b'STAT1') are removed.
+    text (b'STAT1') and the apostrophe before what a spreadsheet would run are removed.
     """
     if text.isascii() and text.isalnum():
         return text
@@ -126,7 +128,7 @@ def clean(text: str) -> str:
     if not text.isascii():
         text = _DASHES.sub("-", text)
     shown = _SHOWN_BY_PYTHON.fullmatch(text)
-    return text if shown is None else shown["text"].strip()
+    return without_apostrophe(text) if shown is None else shown["text"].strip()
 
 
 def is_missing(text: str) -> bool:

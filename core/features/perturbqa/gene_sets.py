@@ -15,7 +15,7 @@ from annotated_types import MinLen
 from core.base.errors import InputError
 from core.base.file_io import read_file, replace_file
 from core.base.records import parse
-from core.base.workbook import encode_for_spreadsheets
+from core.base.workbook import encode
 from core.evidence.packs import Packs
 from core.features.perturbqa.summaries import rouge_1_recall, summary_request
 from core.llm.client import Client
@@ -71,7 +71,7 @@ def summarise_gene_sets(
     rows = asyncio.run(_summarise_all(sets, server, cache, chosen, known, asked.seed))
     table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"rouge1_recall": float})
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, encode_for_spreadsheets(table))
+    replace_file(path, encode(table, "csv"))
     return SummarisedSets(path, chosen, table)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import socket
 from pathlib import Path
 
 import pytest
 
 from core.base.errors import AddressRefused, InputError
+from core.base.net.addresses import is_local
 from core.base.net.server_access import ServerAccess
 
 KEY, OWN = "sk-of-the-lab-0123", "sk-of-gpu1-456789"
@@ -138,3 +140,17 @@ def test_another_process_gets_the_keys_of_its_servers_alone(tmp_path: Path) -> N
 
 def test_its_repr_shows_no_key() -> None:
     assert "sk-" not in repr(ACCESS)
+
+
+def test_no_name_is_looked_up_for_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a name resolves to may be another machine a moment later: names count as they are written."""
+
+    def look_up(*_: object, **__: object) -> None:
+        raise AssertionError("a name was looked up")
+
+    for name in ("getaddrinfo", "gethostbyname", "gethostbyaddr"):
+        monkeypatch.setattr(socket, name, look_up)
+    rebound = "https://localhost.evil.org/v1"
+    assert (SHARED.may_ask(LAB), SHARED.key_for(LAB)) == (True, KEY)
+    assert (SHARED.may_ask(rebound), SHARED.key_for(rebound)) == (False, "")
+    assert (is_local(rebound), is_local("http://localhost:8000/v1")) == (False, True)

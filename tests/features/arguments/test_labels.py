@@ -176,6 +176,18 @@ def test_a_table_of_ones_own_needs_few_columns(small_workspace: Workspace) -> No
     assert changed == labels.ImportedLabels(0, 1, 1)
 
 
+def test_an_author_who_would_be_a_formula_comes_back_as_they_were(
+    small_workspace: Workspace,
+) -> None:
+    table = b"pair_id,role,answer,author\nPa_Ga,EFFECT,yes,=HYPERLINK(0)\nPb_Ga,UP,no,-Ada\n"
+    labels.import_csv(small_workspace, RUBRIC, "debate", table, "own.csv")
+    content, _ = labels.export_csv(small_workspace, RUBRIC, "debate")
+    assert b",'=HYPERLINK(0)," in content
+    assert b",'-Ada," in content
+    same = labels.import_csv(small_workspace, RUBRIC, "debate", content, "labels.csv")
+    assert same == labels.ImportedLabels(0, 0, 2)
+
+
 HEAD = "pair_id,role,answer,author"
 WRONG = [
     (

@@ -381,6 +381,30 @@ def packed_by_zstandard(name: str, content: bytes) -> bytes:
     return bytes(made)
 
 
+def test_an_epoch_is_a_whole_number_and_one_row_comes_once() -> None:
+    numbers = {"prediction_up": 0.3, "prediction_down": 0.1}
+    log = {"status": "success", "eval": {"model": "m"}}
+    samples = [
+        {"id": "Pa_Ga", "epoch": epoch, "metadata": numbers} for epoch in (1, {"a": 1}, [2], "3", 2)
+    ]
+    found = read(json.dumps(log | {"samples": samples}).encode(), "log.json")
+    assert isinstance(found, SubmissionTable)
+    assert [row.prediction.pair_id for row in found.rows] == ["Pa_Ga"]
+    assert [(row.line, row.reason) for row in found.rejected] == [
+        (n, "no epoch") for n in (2, 3, 4)
+    ]
+    # all are called the first epoch, and two are of one row
+    members = {
+        "header.json": json.dumps(log).encode(),
+        "samples/a_epoch_1.json": json.dumps(samples[0]).encode(),
+        "samples/b_epoch_1.json": json.dumps(samples[-1]).encode(),
+    }
+    found = read(pack(members), "log.eval")
+    assert isinstance(found, SubmissionTable)
+    assert [row.prediction.pair_id for row in found.rows] == ["Pa_Ga"]
+    assert [row.reason for row in found.rejected] == ["duplicate"]
+
+
 def test_zstandard_is_read_and_damage_is_named() -> None:
     value = sample("Pa_Ga", output=answer("up"))
     whole = packed_by_zstandard("samples/Pa_Ga_epoch_1.json", json.dumps(value).encode())

@@ -19,6 +19,7 @@ from tests.ui.change_watch import API_KEY, changes_since
 from tests.ui.page_client import CLIENT_SECRET, COOKIE_SECRET, browsing, cookie_of, state_of
 from tests.ui.serving import WAIT_S
 from tests.ui.shared_server import ADA, EVE, SharedServer, write_roles
+from tests.ui.strangers import Visitor, one_part
 from tests.ui.widget_walk import PAGES as PAGES_BY_ADDRESS
 from tests.ui.widget_walk import Step, walk
 
@@ -232,3 +233,27 @@ def test_a_broken_file_of_secrets_lets_nobody_in(shared: SharedServer) -> None:
         found = client.run("rows", f"run={shared.run.id}")
         assert "cannot be read" in found.text
         assert not found.widgets
+
+
+def test_who_loses_their_role_in_the_middle_of_an_upload_imports_nothing(
+    shared: SharedServer,
+) -> None:
+    """What had begun to come may arrive, and goes with the tab: no page of that person takes it."""
+    ada = Visitor(shared.server, ADA, secret=COOKIE_SECRET)
+    before = shared.snapshot()
+
+    def half_and_half() -> Iterator[bytes]:
+        whole = one_part(b"id,pert,gene,label\nx_y,x,y,up\n")
+        yield whole[: len(whole) // 2]
+        shared.set_roles([], [ADA])
+        yield whole[len(whole) // 2 :]
+
+    with ada.session() as session:
+        status = ada.upload(session, half_and_half())
+        assert status in (204, 403)
+        assert ada.upload(session, b"another") == 403
+    with browsing(shared.address, shared.cookie(ADA)) as client:
+        drawn = client.run("data", "tab=Import")
+        assert "reader" in drawn.text
+        assert not [each for each in drawn.widgets if each.kind == "file_uploader"]
+    assert shared.snapshot() == before

@@ -193,10 +193,11 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
 
 def time_text(run: Run) -> str | None:
     """Return the time from the start of a finished run to its end; None for a run that was imported
-    or is not done."""
+    or is not done, or whose clock was set back meanwhile."""
     if run.status != "done" or run.started_at is None or run.finished_at is None:
         return None
-    return describe_duration((run.finished_at - run.started_at).total_seconds())
+    seconds = (run.finished_at - run.started_at).total_seconds()
+    return describe_duration(seconds) if seconds >= 0 else None
 
 
 def tokens_text(run: Run) -> str | None:

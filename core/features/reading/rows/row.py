@@ -156,7 +156,10 @@ def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFram
             st.text(note.text)
         if context.read_only:
             return
-        with st.form("note", clear_on_submit=True, border=False):
+        # cleared once it is saved: a store that is busy or without space costs nobody their words
+        if st.session_state.pop("note_saved", False):
+            st.session_state["note_text"] = ""
+        with st.form("note", border=False):
             text = st.text_area("Add a note", key="note_text", height=68)
             author = context.workspace.settings.author
             # a person who signed in writes only under their own name
@@ -164,6 +167,7 @@ def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFram
                 author = st.text_input("Author", value=author, key="note_author")
             if st.form_submit_button("Add note") and text.strip():
                 run_actions.add_note(context.workspace, run.id, pair_id, text, author)
+                st.session_state["note_saved"] = True
                 confirm(
                     f"Note on {pair_id} saved.",
                     lambda: links.to_rows(run, "Rows with notes", noted="true"),

@@ -16,7 +16,7 @@ from core.base import environment
 from core.base.archives import pack_into
 from core.base.config import REPOSITORY
 from core.base.errors import StateError
-from core.base.file_io import replace_file, temporary_folder
+from core.base.file_io import part_of, replace_file, temporary_folder
 from core.base.system_errors import explain
 from core.features import hooks
 from core.features.sharing.report.rows import Row
@@ -86,7 +86,7 @@ def write_site(
     *,
     replace: bool = False,
 ) -> BuiltSite:
-    """Write the site of a run to a folder, the page last.
+    """Write the site of a run to a folder, which is new as a whole, or gets its page last.
 
     replace: also into a folder that is not empty, where other files stay as they are. Raise
     StateError if the folder is not empty, unless `replace`, and SystemFailure if it cannot be
@@ -98,8 +98,13 @@ def write_site(
         with suppress(FileNotFoundError):
             if not replace and any(out.iterdir()):
                 raise StateError(f"{out}: not empty, expected an empty or new folder, or --replace")
-        with temporary_folder("site") as folder:
+        is_new = not out.exists()
+        beside = part_of(out.absolute(), is_folder=True) if is_new else temporary_folder("site")
+        with beside as folder:
             made = build_site(workspace, run, folder)
+            if is_new:
+                folder.rename(out)
+                return made
             (out / "data").mkdir(parents=True, exist_ok=True)
             (out / PAGE).unlink(missing_ok=True)
             for old in out.glob("data/texts-*.js"):
