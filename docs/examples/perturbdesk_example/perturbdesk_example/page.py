@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
 from perturbdesk_example.flags import count_flags
 
 from core.ui import results, run_browser, shell
