@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from core.base.errors import InputError
 from core.base.net.addresses import check_address
@@ -27,9 +27,12 @@ from core.base.net.transport import (
     read_aside,
 )
 from core.llm.call_settings import CallSettings
-from core.llm.messages import Outcome, Request
+from core.llm.messages import Outcome
+from core.llm.messages import Request as ChatRequest
 
 if TYPE_CHECKING:
+    from httpx2 import Request
+
     from core.llm.completion import Answer
 
 Method = Literal["GET", "POST"]
@@ -87,7 +90,7 @@ class Endpoint:
             self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s
         )
 
-    def max_answer_bytes(self, request: Request | None = None) -> int:
+    def max_answer_bytes(self, request: ChatRequest | None = None) -> int:
         """Return the largest size of an answer in bytes: `max_answer_mb`, or more if that many
         log-probabilities need it."""
         most = int(1e6 * self.max_answer_mb)
@@ -134,36 +137,35 @@ class ModelTransport:
     """
 
     def __init__(self, endpoint: Endpoint, connections: int) -> None:
-        from httpx2 import Limits, Response, Timeout
+        from httpx2 import Limits, Timeout
         from openai import AsyncOpenAI, DefaultAioHttpClient, DefaultAsyncHttpxClient
 
         self.endpoint = endpoint
-        self._response_type = Response
         timeout = Timeout(None, connect=endpoint.connect_timeout_s)
-        self._openai = AsyncOpenAI(
+        self._client = open_http_client(
+            endpoint.base_url,
+            endpoint.access,
+            key_header=endpoint.calls.auth_header,
+            # The client of aiohttp needs a quarter of the time a call; openai carries it, aiohttp
+            # is optional.
+            base=(
+                DefaultAioHttpClient
+                if importlib.util.find_spec("aiohttp")
+                else DefaultAsyncHttpxClient
+            ),
+            timeout=timeout,
+            limits=Limits(max_connections=connections, max_keepalive_connections=connections),
+        )
+        package = AsyncOpenAI(
             base_url=endpoint.base_url,
             api_key="none",  # the key of the address is added when a request is sent
-            max_retries=0,
-            timeout=timeout,
             default_headers=endpoint.calls.headers,
-            default_query=(
-                {"api-version": endpoint.calls.api_version} if endpoint.calls.api_version else None
-            ),
-            http_client=open_http_client(
-                endpoint.base_url,
-                endpoint.access,
-                key_header=endpoint.calls.auth_header,
-                # The client of aiohttp needs a third less time a call; openai carries it, aiohttp
-                # is optional.
-                base=(
-                    DefaultAioHttpClient
-                    if importlib.util.find_spec("aiohttp")
-                    else DefaultAsyncHttpxClient
-                ),
-                timeout=timeout,
-                limits=Limits(max_connections=connections, max_keepalive_connections=connections),
-            ),
+            http_client=self._client,
         )
+        self._headers = {
+            name: value for name, value in package.default_headers.items() if isinstance(value, str)
+        }
+        self._prepared: dict[tuple[Method, str], Request] = {}
 
     @property
     def address(self) -> str:
@@ -172,7 +174,7 @@ class ModelTransport:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._openai.close()
+        await self._client.aclose()
 
     @asynccontextmanager
     async def choose(self) -> AsyncIterator[Self]:
@@ -243,21 +245,13 @@ class ModelTransport:
     async def _send(
         self, method: Method, url: str, body: str | None, max_bytes: int, on_part: OnPart | None
     ) -> HttpResponse:
-        from openai import APIConnectionError, APIStatusError
+        from httpx2 import HTTPError
 
-        response: Any
         try:
             with allow_no_more_than(max_bytes, on_part):
-                if method == "GET":
-                    response = await self._openai.get(url, cast_to=self._response_type)
-                else:
-                    response = await self._openai.post(
-                        url, cast_to=self._response_type, content=(body or "").encode()
-                    )
-        except APIStatusError as error:
-            response = error.response
-        except APIConnectionError as error:
-            raise ConnectionFailed(self._describe_failure(error.__cause__ or error)) from None
+                response = await self._client.send(self._request(method, url, body or ""))
+        except HTTPError as error:
+            raise ConnectionFailed(self._describe_failure(error)) from None
         except FarTooLong:
             raise
         except TooLong as error:
@@ -266,6 +260,30 @@ class ModelTransport:
                 " more)"
             ) from None
         return HttpResponse(response.status_code, response.headers, response.content)
+
+    def _request(self, method: Method, url: str, body: str) -> Request:
+        """Return a request as the openai package sends it.
+
+        The package reads settings, headers and address anew for each, which takes longer than the
+        exchange itself: here the first request to an address is the pattern of the others.
+        """
+        from httpx2 import Request
+
+        pattern = self._prepared.get((method, url))
+        if pattern is None:
+            headers = dict(self._headers)
+            if method == "GET":
+                del headers["Content-Type"]
+            version = self.endpoint.calls.api_version
+            pattern = self._prepared[method, url] = self._client.build_request(
+                method,
+                url if "://" in url else f"{self.address.rstrip('/')}{url}",
+                headers=headers,
+                params={"api-version": version} if version else None,
+            )
+            pattern.headers.pop("Content-Length", None)
+        content = body.encode() if method == "POST" else None
+        return Request(method, pattern.url, headers=pattern.headers, content=content)
 
     def _describe_failure(self, cause: BaseException) -> str:
         """Return why there is no answer: the text of the error if there was no connection.

@@ -153,7 +153,7 @@ def open_http_client(
 
     class BoundClient(base or httpx2.AsyncClient):  # type: ignore[misc]
         async def send(self, request: Request, *, stream: bool = False, **options: Any) -> Response:
-            if origin_of(str(request.url.copy_with(query=None))) != origin:
+            if origin_of(str(request.url).partition("?")[0]) != origin:
                 raise httpx2.UnsupportedProtocol(f"a request to another server than {origin}")
             # else headers stay as they are; nowhere else does a request get a key
             if key is not None:
@@ -238,9 +238,13 @@ def _other_errors() -> tuple[type[Exception], ...]:
     """Return the errors besides those of httpx2 that an answer can cause: invalid HTTP, text or
     compression.
 
-    The client of the openai package lets errors of aiohttp through.
+    The client of the openai package lets errors of aiohttp through, and httpx2 the end of a stream
+    in TLS.
     """
+    from anyio import EndOfStream
+
     errors: tuple[type[Exception], ...] = (
+        EndOfStream,
         ValueError,
         LookupError,
         OSError,
@@ -265,7 +269,7 @@ async def _read_limited(response: Response, max_bytes: int) -> Response:
     """
     import httpx2
 
-    response.stream = _limit_stream(response.stream, max_bytes)
+    response.stream = _limited_stream()(response.stream, max_bytes)
     buffer = bytearray()
     try:
         async with contextlib.aclosing(_parts_of(response, max_bytes)) as parts:
@@ -313,23 +317,27 @@ async def _parts_of(response: Response, max_bytes: int) -> AsyncGenerator[bytes]
                     began_at = time.monotonic()
 
 
-def _limit_stream(stream: Any, max_bytes: int) -> AsyncByteStream:
-    """Yield the compressed bytes of a stream as they come: decompressing may yield nothing. Raise
-    TooLong after too many."""
+@cache
+def _limited_stream() -> Callable[[Any, int], AsyncByteStream]:
+    """Return the class that yields the compressed bytes of a stream as they come: decompressing may
+    yield nothing. It raises TooLong after too many."""
     import httpx2
 
     class LimitedStream(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any, max_bytes: int) -> None:
+            self._stream, self._max_bytes = stream, max_bytes
+
         async def __aiter__(self) -> AsyncIterator[bytes]:
             received, progress = 0, _progress.get()
-            async for part in stream:
+            async for part in self._stream:
                 received += len(part)
                 if progress is not None:
                     progress.received = received
-                if received > max_bytes:
-                    raise TooLong(f"{max_bytes:,} bytes")
+                if received > self._max_bytes:
+                    raise TooLong(f"{self._max_bytes:,} bytes")
                 yield part
 
         async def aclose(self) -> None:
-            await stream.aclose()
+            await self._stream.aclose()
 
-    return LimitedStream()
+    return LimitedStream
