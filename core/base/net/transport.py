@@ -157,7 +157,8 @@ def open_http_client(
                     request.headers.pop(name, None)
             if key:
                 request.headers[key_header] = f"Bearer {key}" if key_header == BEARER else key
-            return await super().send(request, stream=stream, **options)
+            response: Response = await super().send(request, stream=stream, **options)
+            return response
 
     return BoundClient(
         timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options
