@@ -314,13 +314,13 @@ class SourceTransport:
             contact = f" (mailto:{self.settings.contact})" if self.settings.contact else ""
             self._client = open_http_client(
                 self.site.address(self.settings),
-                max_bytes=self.settings.max_bytes,
                 headers={"User-Agent": f"PerturbDesk/{__version__}{contact}"},
             )
         return await send_request(
             self._client,
             request.method,
             f"{self.site.address(self.settings)}/{request.path}",
+            self.settings.max_bytes,
             params=params if request.method == "GET" else None,
             data=params if request.method == "POST" else None,
             extensions={"trace": _trace(take, limit, self.settings.timeout_s)},

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -316,9 +317,7 @@ def _option_reader(options: Mapping[str, T]) -> tuple[_ReadValue[T], str]:
     """Return what reads an option, and what is expected. Words count in any case, letters in their
     own."""
     by_name = {name.casefold(): option for name, option in options.items()}
-    listed = sorted(map(re.escape, options), key=len, reverse=True)
-    named = "|".join(name if len(name) == 1 else f"(?i:{name})" for name in listed)
-    pattern = re.compile(rf"(?<![\w-])({named})(?![A-Za-z0-9_]|-[A-Za-z0-9])")
+    pattern = _pattern_of(tuple(options))
 
     def read(mark: Mark) -> T | Unread | None:
         value, is_asked_for = _BEGIN.sub("", mark.value, count=1), mark.form in ("tag", "field")
@@ -342,6 +341,13 @@ def _option_reader(options: Mapping[str, T]) -> tuple[_ReadValue[T], str]:
 
     letters = [name for name in options if len(name) == 1]
     return read, f"one of {', '.join(letters or options)}"
+
+
+@lru_cache(maxsize=64)
+def _pattern_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    listed = sorted(map(re.escape, names), key=len, reverse=True)
+    named = "|".join(name if len(name) == 1 else f"(?i:{name})" for name in listed)
+    return re.compile(rf"(?<![\w-])({named})(?![A-Za-z0-9_]|-[A-Za-z0-9])")
 
 
 def _read_percent(mark: Mark) -> float | Unread | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import astuple, dataclass, replace
-from operator import add
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple, get_args
 
 from core.base.errors import InputError
@@ -39,7 +39,7 @@ class TokenLogprob(NamedTuple):
     alternatives: tuple[tuple[str, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that text and key are made once
 class Request:
     """A request for one chat completion.
 
@@ -106,16 +106,18 @@ class Request:
             body.pop(limit_name if name == LIMIT_NAMES[0] else name, None)
         return body | (json.loads(self.extra_body) if self.extra_body else {})
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The JSON text that is sent."""
         return _as_text(self.body)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The identity of the request, 64 hexadecimal digits: of its whole content and `repeat`,
         not of the server, nor of what that calls the longest answer."""
-        return sha256_of(f"{self.repeat}\n{_as_text(self._body(LIMIT_NAMES[0]))}")
+        usual = LIMIT_NAMES[0]
+        text = self.text if self.limit_name == usual else _as_text(self._body(usual))
+        return sha256_of(f"{self.repeat}\n{text}")
 
     def with_twice_the_limit(self) -> Request:
         """Return the same request with twice the token limit; the request itself if it leaves the
@@ -153,7 +155,15 @@ class Usage:
     estimated_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(*map(add, astuple(self), astuple(other)))
+        return Usage(
+            self.attempts + other.attempts,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.uncounted + other.uncounted,
+            self.latency_ms + other.latency_ms,
+            self.estimated_tokens + other.estimated_tokens,
+        )
 
 
 # of a request: what its answer cost, that it is sent, or that it failed

@@ -323,6 +323,8 @@ async def gather_all(*work: Awaitable[T]) -> list[T]:
 
     Raise the first failure, in the order given, after all tasks have ended.
     """
+    if len(work) == 1:
+        return [await work[0]]  # without a task of its own
     ended = await asyncio.gather(*work, return_exceptions=True)
     for result in ended:
         if isinstance(result, BaseException):

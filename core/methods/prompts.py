@@ -4,8 +4,8 @@ challenge's tracks allow."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import islice
 from string import Formatter
@@ -110,11 +110,12 @@ def fill(template: str, **values: str) -> str:
     Empty values leave no gap of blank lines. Raise InputError for a field without a value, see
     `check_fields`.
     """
-    check_fields("prompt", template, values)
+    check_fields("prompt", template, tuple(values))
     return _GAP.sub("\n\n", template.format_map(values)).strip()
 
 
-def check_fields(what: str, template: str, allowed: Collection[str]) -> frozenset[str]:
+@lru_cache(maxsize=64)
+def check_fields(what: str, template: str, allowed: tuple[str, ...]) -> frozenset[str]:
     """Return the fields of a template. Raise InputError if braces hold anything but an allowed
     name.
 
@@ -188,8 +189,9 @@ def examples(pair: Pair, view: LabelView, shots: int, seed: int) -> str:
     The seed alone decides the draw from the view, so every row with the same view sees the same
     pairs. Fewer are shown if the view holds too few.
     """
-    rng = np.random.default_rng(seed)
-    order = [view.rows[i] for i in rng.permutation(len(view))] if shots else []
+    if not shots:
+        return ""
+    order = [view.rows[i] for i in np.random.default_rng(seed).permutation(len(view))]
     itself = pair.pert.casefold(), pair.gene.casefold()
     others = [row for row in order if (row.pert.casefold(), row.gene.casefold()) != itself]
     quiet = islice((row for row in others if row.label is Label.NONE), shots - shots // 2)

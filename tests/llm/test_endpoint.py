@@ -11,13 +11,21 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from httpx2 import AsyncClient, Response
+from openai import AsyncOpenAI
 
 from core.base.errors import InputError
 from core.base.net.retry import Fault
 from core.base.net.server_access import ServerAccess
+from core.llm.call_settings import CallSettings
 from core.llm.endpoint import Endpoint, ModelTransport
 from core.llm.messages import Message, Request
-from tests.fakes.http_server import RawResponse, ReceivedRequest, serve_in_thread
+from tests.fakes.http_server import (
+    RawResponse,
+    ReceivedRequest,
+    ServerResponse,
+    serve_in_thread,
+)
 from tests.llm.canned import KEY, Canned, serving
 
 URL = "http://127.0.0.1:8000/v1"
@@ -106,6 +114,95 @@ def test_keys_of_the_environment_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
     with serving(lambda _: Canned({})) as (url, asked):
         asyncio.run(once(url))
     assert asked[0].key is None
+
+
+def leave_out_aiohttp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where it is not installed."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *more: None if name == "aiohttp" else find(name, *more),
+    )
+
+
+def test_requests_are_those_of_the_openai_package_and_made_from_one_pattern(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    leave_out_aiohttp(monkeypatch)  # the transport that the package takes unless it is told
+    seen: list[ReceivedRequest] = []
+    built: list[str] = []
+    build = AsyncClient.build_request
+
+    def build_request(self: AsyncClient, method: str, url: Any, **options: Any) -> Any:
+        built.append(str(url))
+        return build(self, method, url, **options)
+
+    async def answer(request: ReceivedRequest, _: asyncio.StreamReader) -> ServerResponse:
+        seen.append(request)
+        return ServerResponse(200, b"{}")
+
+    async def send_all(url: str) -> None:
+        calls = CallSettings(extra_headers='{"X-Team": "b"}', api_version="2026-01-01")
+        endpoint = Endpoint(url, ServerAccess.of(url, KEY), calls=calls)
+        async with AsyncOpenAI(
+            base_url=url,
+            api_key=KEY,
+            default_headers=calls.headers,
+            default_query={"api-version": calls.api_version},
+        ) as package:
+            await package.post("/chat/completions", cast_to=Response, content=b"{}")
+            await package.get("/models", cast_to=Response)
+        monkeypatch.setattr(AsyncClient, "build_request", build_request)
+        transport = ModelTransport(endpoint, 2)
+        for _ in range(2):
+            assert await transport.send("POST", "/chat/completions", "{}") == "{}"
+            assert await transport.send("GET", "/models") == "{}"
+        await transport.close()
+
+    with serve_in_thread(answer, "package") as address:
+        asyncio.run(send_all(f"{address}/v1"))
+        assert built == [f"{address}/v1/chat/completions", f"{address}/v1/models"]
+    of_the_package = ("x-stainless-retry-count", "x-stainless-read-timeout")  # of its own retries
+    sent = [
+        (
+            request.method,
+            request.path,
+            request.body,
+            {name: text for name, text in request.headers.items() if name not in of_the_package},
+        )
+        for request in seen
+    ]
+    assert sent == sent[:2] * 3
+    assert sent[0][1] == "/v1/chat/completions?api-version=2026-01-01"
+    assert sent[0][3]["x-team"] == "b"
+
+
+@pytest.mark.parametrize("library", ["aiohttp", "httpx2"])
+def test_connections_are_kept_and_no_more_than_requests_at_a_time(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if library == "httpx2":
+        leave_out_aiohttp(monkeypatch)
+    connections: list[asyncio.StreamReader] = []
+
+    async def answer(_: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse:
+        if reader not in connections:
+            connections.append(reader)
+        await asyncio.sleep(0.05)
+        return ServerResponse(200, b"{}")
+
+    async def send_all(url: str) -> list[int]:
+        transport, used = ModelTransport(Endpoint(url), 3), []
+        for at_once in (1, 1, 3, 1, 3):
+            each = (transport.send("POST", "/x", "{}") for _ in range(at_once))
+            assert await asyncio.gather(*each) == ["{}"] * at_once
+            used.append(len(connections))
+        await transport.close()
+        return used
+
+    with serve_in_thread(answer, "connections") as address:
+        assert asyncio.run(send_all(f"{address}/v1")) == [1, 1, 3, 3, 3]
 
 
 def head(*lines: bytes, status: bytes = b"200 OK") -> bytes:
@@ -214,13 +311,8 @@ def send_each(answers: Sequence[bytes]) -> list[str | Fault]:
 def test_whatever_a_server_sends_is_a_typed_fault_without_the_key(
     library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if library == "httpx2":  # as where aiohttp is not installed
-        find = importlib.util.find_spec
-        monkeypatch.setattr(
-            importlib.util,
-            "find_spec",
-            lambda name, *more: None if name == "aiohttp" else find(name, *more),
-        )
+    if library == "httpx2":
+        leave_out_aiohttp(monkeypatch)
     for (name, (_, said)), found in zip(
         HOSTILE.items(), send_each([raw for raw, _ in HOSTILE.values()]), strict=True
     ):

@@ -103,6 +103,14 @@ def test_twice_the_budget() -> None:
     assert ASK.with_twice_the_limit() == ASK
 
 
+def test_text_and_key_of_a_request_are_made_once() -> None:
+    again = replace(ASK)
+    assert again.text is again.text
+    assert again.key is again.key
+    assert again == ASK
+    assert hash(again) == hash(ASK)
+
+
 def test_usage_is_summed_field_by_field() -> None:
     names = [field.name for field in fields(Usage)]
     one = Usage(**{name: i + 1 for i, name in enumerate(names)})

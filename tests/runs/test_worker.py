@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import socket
 from collections import Counter
@@ -44,6 +45,20 @@ def test_rows_are_asked_once_and_not_too_many_at_a_time(tmp_path: Path) -> None:
     assert method.most_at_once == 4
     assert (run.done, run.tokens, run.spent_tokens) == (30, None, 0)
     assert status(workspace, run).state == "done"
+
+
+def test_while_a_worker_works_no_garbage_is_looked_for_in_what_was_there(tmp_path: Path) -> None:
+    frozen: list[int] = []
+
+    class Looking(Counting):
+        async def predict_row(self, pair: Pair, context: Context) -> RowResult:
+            frozen.append(gc.get_freeze_count())
+            return await super().predict_row(pair, context)
+
+    workspace, method = workspace_with(tmp_path, 2), Looking()
+    run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    assert min(frozen) > 10_000  # the modules alone
+    assert gc.get_freeze_count() == 0
 
 
 def test_failures_are_rows_with_their_cause_and_retry_mends_them(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import contextlib
 import importlib.util
 import time
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -37,8 +37,6 @@ _LONGEST_HOLD_S = 0.005  # for which an answer that comes fast keeps other tasks
 # What the client of the openai package takes from arguments and from the environment.
 BEARER = "Authorization"
 _IDENTIFYING = (BEARER, "OpenAI-Organization", "OpenAI-Project")
-_smaller_limit: ContextVar[int | None] = ContextVar("smaller_limit", default=None)
-_on_part: ContextVar[OnPart | None] = ContextVar("on_part", default=None)
 _progress: ContextVar[_Progress | None] = ContextVar("progress", default=None)
 
 
@@ -139,17 +137,15 @@ def open_http_client(
     access: ServerAccess | None = None,
     *,
     key_header: str = BEARER,
-    max_bytes: int = MAX_BYTES,
     base: type[AsyncClient] | None = None,
     **options: Any,
 ) -> AsyncClient:
-    """Return an HTTP client for one server and one event loop.
+    """Return an HTTP client for one server and one event loop; `send_request` and `send_prepared`
+    limit what it reads.
 
     access: gives each request the key of the address, and no other key; None for a server that
-    takes none. key_header: the header that carries it. max_bytes: the most that an answer may hold,
-    in transit and after decompression; TooLong is raised as soon as more has come. base: the class
-    of the client, httpx2's own by default. options: as of that class. Raise AddressRefused for a
-    server that may not be asked.
+    takes none. key_header: the header that carries it. base: the class of the client, httpx2's own
+    by default. options: as of that class. Raise AddressRefused for a server that may not be asked.
     """
     import httpx2
 
@@ -163,7 +159,7 @@ def open_http_client(
 
     class BoundClient(base or httpx2.AsyncClient):  # type: ignore[misc]
         async def send(self, request: Request, *, stream: bool = False, **options: Any) -> Response:
-            if origin_of(str(request.url.copy_with(query=None))) != origin:
+            if origin_of(str(request.url).partition("?")[0]) != origin:
                 raise httpx2.UnsupportedProtocol(f"a request to another server than {origin}")
             # else headers stay as they are; nowhere else does a request get a key
             if key is not None:
@@ -171,18 +167,8 @@ def open_http_client(
                     request.headers.pop(name, None)
             if key:
                 request.headers[key_header] = f"Bearer {key}" if key_header == BEARER else key
-            try:
-                response: Response = await super().send(request, stream=True, **options)
-                if stream:
-                    return response
-                try:
-                    return await _read_limited(
-                        response, min(max_bytes, _smaller_limit.get() or max_bytes)
-                    )
-                finally:
-                    await response.aclose()
-            except _other_errors() as error:
-                raise httpx2.RemoteProtocolError(type(error).__name__) from error
+            response: Response = await super().send(request, stream=stream, **options)
+            return response
 
     return BoundClient(
         timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options
@@ -198,35 +184,43 @@ def _trusted_certificates(*, trust_env: bool) -> ssl.SSLContext:
     return httpx2.create_ssl_context(trust_env=trust_env)
 
 
-@contextlib.contextmanager
-def allow_no_more_than(max_bytes: int, on_part: OnPart | None = None) -> Iterator[None]:
-    """Lower the limit of a client's answers for the requests that are sent inside of the block.
-
-    on_part: takes each part of an answer of success as it comes, decompressed, instead of the
-    content, which is not kept; returns whether it needs no more, and the rest is not read. It may
-    raise TooLong.
-    """
-    limit, listener = _smaller_limit.set(max_bytes), _on_part.set(on_part)
-    try:
-        yield
-    finally:
-        _on_part.reset(listener)
-        _smaller_limit.reset(limit)
-
-
-async def send_request(client: AsyncClient, method: str, url: str, **options: Any) -> HttpResponse:
+async def send_request(
+    client: AsyncClient, method: str, url: str, max_bytes: int = MAX_BYTES, **options: Any
+) -> HttpResponse:
     """Return the response to one request. Raise ConnectionFailed, which names the kind of the error
-    and holds no text of others.
+    and holds no text of others, and TooLong.
 
-    options: as of the client's `request`.
+    max_bytes: as of `send_prepared`. options: as of the client's `build_request`.
     """
     import httpx2
 
     try:
-        response = await client.request(method, url, **options)
+        return await send_prepared(client, client.build_request(method, url, **options), max_bytes)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ConnectionFailed(type(error).__name__) from None
-    return HttpResponse(response.status_code, response.headers, response.content)
+
+
+async def send_prepared(
+    client: AsyncClient, request: Request, max_bytes: int, on_part: OnPart | None = None
+) -> HttpResponse:
+    """Return the response to a request; of one without success the beginning.
+
+    max_bytes: the most that the answer may hold, in transit and after decompression; TooLong is
+    raised as soon as more has come. on_part: takes each part of an answer of success as it comes,
+    decompressed, instead of the content, which is not kept; returns whether it needs no more, and
+    the rest is not read. It may raise TooLong. Raise HTTPError of httpx2 for any other failure.
+    """
+    import httpx2
+
+    try:
+        response = await client.send(request, stream=True)
+        try:
+            content = await _read_limited(response, max_bytes, on_part)
+        finally:
+            await response.aclose()
+    except _other_errors() as error:
+        raise httpx2.RemoteProtocolError(type(error).__name__) from error
+    return HttpResponse(response.status_code, response.headers, content)
 
 
 async def read_aside(read: Callable[[str], T], text: str) -> T:
@@ -248,9 +242,13 @@ def _other_errors() -> tuple[type[Exception], ...]:
     """Return the errors besides those of httpx2 that an answer can cause: invalid HTTP, text or
     compression.
 
-    The client of the openai package lets errors of aiohttp through.
+    The client of the openai package lets errors of aiohttp through, and httpx2 the end of a stream
+    in TLS.
     """
+    from anyio import EndOfStream
+
     errors: tuple[type[Exception], ...] = (
+        EndOfStream,
         ValueError,
         LookupError,
         OSError,
@@ -266,20 +264,17 @@ def _other_errors() -> tuple[type[Exception], ...]:
     return errors
 
 
-async def _read_limited(response: Response, max_bytes: int) -> Response:
-    """Return the response with its whole content, or with the beginning of it if that is no
-    success; without what `on_part` took.
+async def _read_limited(response: Response, max_bytes: int, on_part: OnPart | None) -> bytes:
+    """Return the whole content of a response, or the beginning of it if that is no success; without
+    what `on_part` took.
 
     Raise TooLong if there is more than allowed. What Content-Length says is not relied on.
-    Content-Type is left out, since nobody may decode the content by it.
     """
-    import httpx2
-
-    response.stream = _limit_stream(response.stream, max_bytes)
+    response.stream = _limited_stream()(response.stream, max_bytes)
     buffer = bytearray()
     try:
         async with contextlib.aclosing(_parts_of(response, max_bytes)) as parts:
-            on_part = _on_part.get() if response.is_success else None
+            on_part = on_part if response.is_success else None
             async for part in parts:
                 if on_part is None:
                     buffer += part
@@ -288,20 +283,9 @@ async def _read_limited(response: Response, max_bytes: int) -> Response:
                 if not response.is_success and len(buffer) > MAX_ERROR_BYTES:
                     del buffer[MAX_ERROR_BYTES:]
                     break
-        content = bytes(buffer)
+        return bytes(buffer)
     finally:
         buffer.clear()  # an error keeps the variables of this function for a while
-    of_the_content = {b"content-encoding", b"content-length", b"content-type", b"transfer-encoding"}
-    headers = [
-        (name, value) for name, value in response.headers.raw if name.lower() not in of_the_content
-    ]
-    return httpx2.Response(
-        response.status_code,
-        headers=headers,
-        content=content,
-        request=response.request,
-        extensions=response.extensions,
-    )
 
 
 async def _parts_of(response: Response, max_bytes: int) -> AsyncGenerator[bytes]:
@@ -323,23 +307,27 @@ async def _parts_of(response: Response, max_bytes: int) -> AsyncGenerator[bytes]
                     began_at = time.monotonic()
 
 
-def _limit_stream(stream: Any, max_bytes: int) -> AsyncByteStream:
-    """Yield the compressed bytes of a stream as they come: decompressing may yield nothing. Raise
-    TooLong after too many."""
+@cache
+def _limited_stream() -> Callable[[Any, int], AsyncByteStream]:
+    """Return the class that yields the compressed bytes of a stream as they come: decompressing may
+    yield nothing. It raises TooLong after too many."""
     import httpx2
 
     class LimitedStream(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any, max_bytes: int) -> None:
+            self._stream, self._max_bytes = stream, max_bytes
+
         async def __aiter__(self) -> AsyncIterator[bytes]:
             received, progress = 0, _progress.get()
-            async for part in stream:
+            async for part in self._stream:
                 received += len(part)
                 if progress is not None:
                     progress.received = received
-                if received > max_bytes:
-                    raise TooLong(f"{max_bytes:,} bytes")
+                if received > self._max_bytes:
+                    raise TooLong(f"{self._max_bytes:,} bytes")
                 yield part
 
         async def aclose(self) -> None:
-            await stream.aclose()
+            await self._stream.aclose()
 
-    return LimitedStream()
+    return LimitedStream
