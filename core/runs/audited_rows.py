@@ -86,6 +86,11 @@ class RowSpool:
         if len(self._waiting) >= BATCH_ROWS or self._characters >= BATCH_CHARACTERS:
             self._write_waiting()
 
+    def add_predictions(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Take rows without traces, by the fields of their predictions. Raise as `add`."""
+        self._write_waiting()
+        self._write(columns["pair_id"], [predictions.insertion_of_columns(_NO_RUN, columns)])
+
     def finish(self) -> AuditedRows:
         """Return all rows that were added; none can be added afterwards."""
         self._write_waiting()
@@ -103,7 +108,10 @@ class RowSpool:
             traces.insertion_of(_NO_RUN, rows, findings),
             *evidence.insertions_of(_NO_RUN, rows),
         ]
-        self._pair_ids += [row.pair_id for row in rows]
+        self._write([row.pair_id for row in rows], insertions)
+
+    def _write(self, pair_ids: Sequence[str], insertions: Sequence[Insertion]) -> None:
+        self._pair_ids += pair_ids
         self._places.append(
             [
                 _Place(table, ignored, self._spool.add(new))

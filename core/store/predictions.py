@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -169,6 +169,12 @@ def insertion_of(run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[s
         "prediction",
         {"run": pa.repeat(run, len(rows)), **columns, "flags": arrow_array(_TABLE["flags"], flags)},
     )
+
+
+def insertion_of_columns(run: str, columns: Mapping[str, Sequence[Any]]) -> Insertion:
+    """Return finished rows by the fields of `Prediction`, each of shape (n_rows,)."""
+    arrays = {name: arrow_array(_TABLE[name], values) for name, values in columns.items()}
+    return insertion("prediction", {"run": pa.repeat(run, len(columns["pair_id"])), **arrays})
 
 
 def insertion_of_failed(run: str, rows: Sequence[Failed]) -> Insertion:

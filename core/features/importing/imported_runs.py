@@ -4,8 +4,11 @@ written in one transaction."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.base.archives import bare_name
 from core.base.config import Settings
@@ -47,7 +50,10 @@ def split_scores(
             " by --de and --dir"
         )
     return (
-        (spool_rows(partial(run_of, table, columns)), f"{path} [{columns.name}]")
+        (
+            spool_rows(lambda spool, columns=columns: run_of(table, columns, spool.add)),
+            f"{path} [{columns.name}]",
+        )
         for columns in found
     )
 
@@ -93,13 +99,13 @@ def known_rows(
     db: Cursor, target: Dataset, ids: Sequence[str], lines: Sequence[int], path: str
 ) -> tuple[list[bool], list[Rejected]]:
     """Return whether a dataset has each row, and the rejections of rows that it lacks."""
-    known = pairs.labels(db, target.id)
-    keep = [key in known for key in ids]
+    known = pairs.label_columns(db, target.id)["pair_id"]
+    is_known = pc.is_in(pa.array(ids, pa.string()), value_set=known).to_numpy(zero_copy_only=False)
     rejected = [
-        Rejected(path, line, "unknown id", f"{key!r} is not in dataset {target.name}")
-        for key, line, is_known in zip(ids, lines, keep, strict=True)
-        if not is_known
+        Rejected(path, lines[at], "unknown id", f"{ids[at]!r} is not in dataset {target.name}")
+        for at in np.flatnonzero(~is_known).tolist()
     ]
+    keep: list[bool] = is_known.tolist()
     return keep, rejected
 
 
