@@ -25,7 +25,6 @@ from core.stats.official_score import ScoreIntervals, score_of_rows
 from core.stats.scores_and_labels import (
     ScoredRows,
     Scores,
-    outcome_of,
     ranked_scores,
     scores_from_probabilities,
 )
@@ -98,7 +97,8 @@ class RunRows:
     @property
     def arrays(self) -> ScoredRows:
         """The arrays of the rows for statistics."""
-        return ScoredRows(outcome_of(self.labels), self.scores, self.pert, self.gene, self.cells)
+        outcome = self.index.outcome.take(self.positions)
+        return ScoredRows(outcome, self.scores, self.pert, self.gene, self.cells)
 
     def under(self, protocols: tuple[EvaluationProtocol, ...]) -> Self:
         """Return the rows, to be scored inside the cells of these protocols."""
@@ -243,7 +243,7 @@ def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
     the dataset's own frame."""
     dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
     index, columns = RowIndex.of_frame(dataset), predictions.scored_columns(db, run.id)
-    positions = index.positions_of(columns.pop("pair_id").tolist())
+    positions = index.positions_of(columns.pop("pair_id"))
     order = np.argsort(positions)
     rows = (
         dataset.take(positions[order])
@@ -264,20 +264,15 @@ def scored_rows(
 
     Raise InputError for bad numbers.
     """
-    positions, protocols = index.positions_of(rows["pair_id"].tolist()), protocols_of(run, find)
-    # shared, because a million separate texts take 60 MB
-    ids = [index.pair_ids[i] for i in positions.tolist()]
+    positions, protocols = index.positions_of(rows["pair_id"]), protocols_of(run, find)
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
     wanted = (*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR)
     carried = {flag: np.zeros(len(rows), dtype=np.bool_) for flag in wanted}
-    for row, flags in enumerate(rows["flags"]):
-        # most rows have none, and a membership test takes much longer in an array than in a list
-        if len(flags):
-            for flag in carried.keys() & set(
-                flags.tolist() if isinstance(flags, np.ndarray) else flags
-            ):
-                carried[flag][row] = True
-    ranked = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)
+    of_rows = rows["flags"].tolist()
+    for row in np.flatnonzero(np.fromiter(map(len, of_rows), np.intp, len(of_rows))).tolist():
+        for flag in carried.keys() & {*of_rows[row]}:
+            carried[flag][row] = True
+    ranked = ranked_scores(rows["prediction_up"], rows["prediction_down"], rows["pair_id"].array)
     return RunRows(
         run=run,
         frame=rows,

@@ -338,16 +338,16 @@ def scored_columns(cursor: Cursor, run: str) -> pd.DataFrame:
 
     Columns: pair_id, prediction_up, prediction_down, p_de, p_up_given_de, flags, support. To join
     and sort a million rows in the store takes 300 MB, and who scores them has their pairs already.
+    Without a join, which a kNN alone needs, they come as they were written: mostly in file order.
     """
-    return data_frame(
-        cursor,
-        f"""WITH {_NEIGHBOURS}
-            SELECT q.pair_id, q.prediction_up, q.prediction_down, q.p_de, q.p_up_given_de, q.flags,
-              n.support
-            FROM prediction q LEFT JOIN neighbours n ON n.pair_id = q.pair_id WHERE q.run = ? AND
-              q.error IS NULL""",
-        [run, run, run],
-    )
+    columns = "q.pair_id, q.prediction_up, q.prediction_down, q.p_de, q.p_up_given_de, q.flags"
+    rows = f"{columns}, NULL::DOUBLE AS support FROM prediction q"
+    has_neighbours = one(cursor, f"WITH {_NEIGHBOURS} SELECT 1 FROM neighbours LIMIT 1", [run, run])
+    if has_neighbours:
+        neighbours = "LEFT JOIN neighbours n ON n.pair_id = q.pair_id"
+        rows = f"{columns}, n.support FROM prediction q {neighbours}"
+    query = f"WITH {_NEIGHBOURS} SELECT {rows} WHERE q.run = ? AND q.error IS NULL"
+    return data_frame(cursor, query, [run, run, run])
 
 
 def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:

@@ -117,9 +117,13 @@ def import_files(
             outcomes.append(_failed_import(str(path), error))
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
-    for at, (_, path, table) in enumerate(sorted(tables, key=itemgetter(0))):
-        on_file(0.5 + at / (2 * len(tables)), f"writing {path.name}")
+    n_tables = len(tables)
+    tables = sorted(tables, key=itemgetter(0))[::-1]
+    while tables:  # each goes before the next is written, and before results are computed
+        _, path, table = tables.pop()
+        on_file(0.5 + (n_tables - len(tables) - 1) / (2 * n_tables), f"writing {path.name}")
         outcomes += _import_or_report(workspace, table, str(path), options)
+        del table
     keep_results(workspace)
     return outcomes
 
