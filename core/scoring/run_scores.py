@@ -244,6 +244,8 @@ def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
     dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
     index, columns = RowIndex.of_frame(dataset), predictions.scored_columns(db, run.id)
     positions = index.positions_of(columns.pop("pair_id"))
+    if np.array_equal(positions, np.arange(len(dataset))):  # all rows in order: nothing is copied
+        return add_count_controls(dataset.join(columns), dataset), index
     order = np.argsort(positions)
     rows = (
         dataset.take(positions[order])
@@ -300,7 +302,7 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
     gene), count_only (a DE control) and rarer_gene (a DIR control).
     """
     counted = []
-    for _, split in dataset.groupby("split", sort=False):
+    for _, split in dataset[["split", "pert", "gene"]].groupby("split", sort=False):
         pert, gene = (pd.factorize(split[name])[0] for name in ("pert", "gene"))
         controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
         counted.append(

@@ -114,8 +114,8 @@ def covariance_of(influence: Influence, units: UnitSums) -> Floats:
     sums, present, stratum = units
     shared = _shared_units(present, stratum, influence.n_strata)
     variances = np.diagonal(shared, axis1=1, axis2=2)
-    units = variances[:, :, None] + variances[:, None, :] - shared
-    factor = divide(units, units - 1)
+    n_units = variances[:, :, None] + variances[:, None, :] - shared
+    factor = divide(n_units, n_units - 1)
     between_parts = factor * _per_stratum(sums, stratum, influence.n_strata)
     k, of_each = len(influence.values), len(influence.parts) // len(influence.values)
     covariances: Floats = between_parts.reshape(-1, k, of_each, k, of_each).sum(axis=(2, 4))
@@ -194,7 +194,9 @@ def cluster_counts(influence: Influence, clusters: Codes) -> Floats:
 def counts_of(influence: Influence, units: UnitSums) -> Floats:
     """Return the numbers of clusters as `cluster_counts` does, from sums that are known."""
     _, present, stratum = units
-    in_any_part = present.reshape(len(influence.values), -1, present.shape[1]).any(axis=1)
+    in_any_part = np.asarray(
+        present.reshape(len(influence.values), -1, present.shape[1]).any(axis=1)
+    )
     return np.stack([sum_by_group(stratum, influence.n_strata, used) for used in in_any_part])
 
 

@@ -157,7 +157,7 @@ def add_asked(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair:
     return pair
 
 
-def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, int]]:
+def datasets_with(cursor: Cursor, pair_ids: pa.ChunkedArray) -> list[tuple[str, int]]:
     """Return (dataset id, how many of the ids it knows), best first; datasets that know none are
     left out."""
     cursor.register("wanted", pa.table({"pair_id": pair_ids}))

@@ -25,18 +25,17 @@ if TYPE_CHECKING:
 class RowIndex:
     """All rows of a dataset, in file order.
 
-    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown.
-    known: the labelled rows of the training split; predictions learn from no others.
-    known_positions: their positions among all rows, in order. ids: the pairs' ids, as Arrow has
-    texts: a million of Python's take 70 MB.
+    symbols: distinct, in alphabetical order. ids: of the pairs, as Arrow has texts: a million of
+    Python's take 70 MB. labels: objects of shape (n_rows,), None if unknown. outcome: by the
+    labels. is_training: flags of the rows of the training split.
     """
 
     symbols: tuple[str, ...]
     ids: pa.Array
     rows: Rows
     labels: NDArray[np.object_]
-    known: Knowledge
-    known_positions: Codes
+    outcome: Outcome
+    is_training: Bools
 
     @classmethod
     def build(
@@ -63,15 +62,11 @@ class RowIndex:
                 for codes, distinct in coded
             )
         )
-        label_array = np.asarray(labels, dtype=object)
-        labelled = knowledge_of(label_array, rows)
+        ids, label_array = _arrow_texts(pair_ids), np.asarray(labels, dtype=object)
+        outcome = outcome_of(label_array)
+        validate.same_length(labels=outcome.labelled, rows=rows, pair_ids=ids)
         is_training = np.broadcast_to(np.asarray(splits, dtype=object) == TRAIN, len(rows))
-        labelled_positions = np.flatnonzero(pd.notna(label_array))
-        known_positions = labelled_positions[is_training[labelled_positions]]
-        known = labelled.take(is_training[labelled_positions])
-        ids = _arrow_texts(pair_ids)
-        validate.same_length(pair_ids=ids, pert=rows)
-        return cls(tuple(symbols), ids, rows, label_array, known, known_positions)
+        return cls(tuple(symbols), ids, rows, label_array, outcome, is_training)
 
     @classmethod
     def of_frame(cls, dataset: pd.DataFrame) -> RowIndex:
@@ -86,16 +81,19 @@ class RowIndex:
         return tuple(self.ids.to_pylist())
 
     @cached_property
-    def outcome(self) -> Outcome:
-        """The outcome of each row by its label."""
-        return outcome_of(self.labels)
+    def known(self) -> Knowledge:
+        """The labelled rows of the training split; predictions learn from no others."""
+        return _knowledge(self.outcome, self.rows, self.outcome.labelled & self.is_training)
+
+    @cached_property
+    def known_positions(self) -> Codes:
+        """The positions of the known rows among all, in order."""
+        return np.flatnonzero(self.outcome.labelled & self.is_training)
 
     @property
     def labelled_positions(self) -> Codes:
         """The positions of all labelled rows, including those outside the training split."""
-        import pandas as pd
-
-        return np.flatnonzero(pd.notna(self.labels))
+        return np.flatnonzero(self.outcome.labelled)
 
     def knows(self, row: int) -> bool:
         """Return whether predictions may learn from the row at this position."""
@@ -116,7 +114,7 @@ class RowIndex:
                 f"row {missing[0].as_py()!r}: not in this dataset ({len(missing):,} of"
                 f" {len(ids):,} ids are not)"
             )
-        return places.to_numpy().astype(np.intp)
+        return np.asarray(places, dtype=np.intp)
 
     def symbol(self, code: int) -> str:
         """Return the symbol of a code."""
@@ -213,8 +211,12 @@ def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
     unknown."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows)
+    return _knowledge(outcome, rows, outcome.labelled)
+
+
+def _knowledge(outcome: Outcome, rows: Rows, chosen: Bools) -> Knowledge:
     flags = np.stack((outcome.labelled, outcome.effect, outcome.directed, outcome.up), axis=1)
-    return Knowledge(rows, flags).take(outcome.labelled)
+    return Knowledge(rows, flags).take(chosen)
 
 
 def visible_rows(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bools:

@@ -63,14 +63,14 @@ def choose_dataset(
 
 def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
     """Return the name of the dataset that rows belong to if nobody says which, and why."""
-    ids = table.rows["pair_id"].to_pylist()
+    ids = table.rows["pair_id"]
     n_known = dict(pairs.datasets_with(db, ids))
     existing, holders = dict[str, Dataset](), list[str]()
     for dataset in datasets.list_all(db):
         existing[dataset.name] = dataset
         if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset):
             holders.append(dataset.name)
-    if NAME in holders or (not holders and are_challenge(ids)):
+    if NAME in holders or (not holders and are_challenge(ids.to_pylist())):
         return NAME, ""
     if len(holders) > 1:
         raise StateError(f"{path}: may belong to {', '.join(holders)}; choose one with --dataset")

@@ -253,6 +253,7 @@ def _predictions_of(
     """Return the predictions that `_row` makes of rows without any text, as a column for each of
     their fields."""
     total = up + down
+    shares = divide(up, total).tolist()
     uniform = np.maximum(np.abs(up - 1 / 3), np.abs(down - 1 / 3)) <= UNIFORM_TOLERANCE
     tally.rows += len(total)
     tally.uniform += int(uniform.sum())
@@ -265,10 +266,10 @@ def _predictions_of(
     }
     return {
         "pair_id": part.ids.tolist(),
-        "prediction_up": up,
-        "prediction_down": down,
-        "p_de": np.minimum(total, 1.0),
-        "p_up_given_de": np.where(total > 0, divide(up, total).astype(object), None).tolist(),
+        "prediction_up": up.tolist(),
+        "prediction_down": down.tolist(),
+        "p_de": np.minimum(total, 1.0).tolist(),
+        "p_up_given_de": [None if math.isnan(share) else share for share in shares],
         "p_source": ["file"] * len(total),
         "flags": [(Flag.UNIFORM,) if is_uniform else () for is_uniform in uniform.tolist()],
         **{name: count.tolist() for name, count in counts.items()},
