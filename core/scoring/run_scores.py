@@ -40,6 +40,7 @@ from core.transfer.run_cells import cells_under, describe_scoring, protocols_of,
 NO_CUTS: Floats = np.empty((0, 2))
 MEAN_HEADLINE = "mean of DE and DIR"
 MACRO_HEADLINE = "macro AUROC by gene"
+CONTROLS = ("count_only", "rarer_gene")  # columns of scores from row counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -317,9 +318,7 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
 
 def count_rows(rows: RunRows) -> RunRows:
     """Return a run's rows with scores from row counts only, without biology."""
-    return rows.with_scores(
-        scores_from_probabilities(rows.frame["count_only"], rows.frame["rarer_gene"])
-    )
+    return rows.with_scores(scores_from_probabilities(*(rows.frame[name] for name in CONTROLS)))
 
 
 def score_run(rows: RunRows) -> RunScore:
