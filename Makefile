@@ -39,7 +39,7 @@ lint: .venv/dev.ok
 	$(BIN)/python -m pytest -p no:randomly -n 0 -m '' tests/test_imports.py tests/test_docs.py tests/test_whose_workspace.py
 
 bench: .venv/dev.ok
-	@for name in store pages bootstrap knn whatif harness; do $(BIN)/python -m core bench $$name --json || exit 1; done
+	@for name in store tables pages bootstrap knn whatif harness; do $(BIN)/python -m core bench $$name --json || exit 1; done
 
 # Every page and tab at three widths in both themes, of the demo or of `make screenshots WORKSPACE=path RUN=name`.
 SCREENSHOTS ?= screenshots

@@ -1,4 +1,5 @@
-"""The files of a genome-wide run, made from a seed: pairs.csv, and the journal of a debate on them with 2.5 kB of text a row."""
+"""The files of a genome-wide run, made from a seed: pairs.csv, and the journal of a debate on them with 2.5 kB of text a row;
+or train.csv and run.csv, the labels and predictions of a screen, without any text."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import pandas as pd
 
 from core.base.types import Prediction, RowResult, TraceEvent
@@ -31,13 +33,7 @@ def make_files(workspace: Path, rows: int) -> float:
     """pairs.csv, spec.json and a run's folder with its journal, which no worker has; the MB of text in its traces."""
     workspace.mkdir(parents=True)
     rng = random.Random(0)
-    perts, genes = (
-        sorted(_symbols(rng, n), key=lambda _: rng.random()) for n in (-(-rows // GENES), GENES)
-    )
-    ids = [
-        (f"{perts[i // GENES]}_{genes[i % GENES]}", perts[i // GENES], genes[i % GENES])
-        for i in range(rows)
-    ]
+    ids = _pairs(rng, rows)
     labels = rng.choices(["up", "down", "none"], [3, 1, 6], k=rows)
     pd.DataFrame(ids, columns=["id", "pert", "gene"]).assign(label=labels).to_csv(
         workspace / "pairs.csv", index=False
@@ -55,6 +51,29 @@ def make_files(workspace: Path, rows: int) -> float:
             journal.append(some)
             characters += sum(len(event.content) for row in some for event in row.events)
     return characters / 1e6
+
+
+def make_tables(folder: Path, rows: int) -> None:
+    """train.csv and run.csv: the predictions see a little of the labels."""
+    rng, numbers = random.Random(0), np.random.default_rng(0)
+    pairs = pd.DataFrame(_pairs(rng, rows), columns=["id", "pert", "gene"])
+    labels = numbers.choice(["up", "down", "none"], rows, p=[0.3, 0.1, 0.6])
+    pairs.assign(label=labels).to_csv(folder / "train.csv", index=False)
+    p_de = np.clip(numbers.normal(0.35 + 0.1 * (labels != "none"), 0.15), 0, 1)
+    p_up = np.clip(numbers.normal(0.5 + 0.1 * (labels == "up"), 0.2), 0, 1)
+    predicted = {"prediction_up": p_de * p_up, "prediction_down": p_de * (1 - p_up)}
+    pairs[["id"]].assign(**predicted).to_csv(folder / "run.csv", index=False)
+
+
+def _pairs(rng: random.Random, rows: int) -> list[tuple[str, str, str]]:
+    """The id, the perturbation and the gene of each row."""
+    perts, genes = (
+        sorted(_symbols(rng, n), key=lambda _: rng.random()) for n in (-(-rows // GENES), GENES)
+    )
+    return [
+        (f"{perts[i // GENES]}_{genes[i % GENES]}", perts[i // GENES], genes[i % GENES])
+        for i in range(rows)
+    ]
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

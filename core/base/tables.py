@@ -15,8 +15,8 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -133,7 +133,8 @@ class Table:
     header: the names without outer blanks, "" for a column without one. rejected: grows while rows
     are read. notes: what was understood of the file's form, for people. Raise InputError for a name
     that stands twice or too many columns, UnknownFormat without a header or with a name that is no
-    name of a column. form: of a text, None for other formats.
+    name of a column. form: of a text, None for other formats. blocks: of a text, what reads many of
+    the rows at once that `rows` would yield next.
     """
 
     def __init__(
@@ -144,8 +145,9 @@ class Table:
         rejected: list[Rejected] | None = None,
         notes: Sequence[str] = (),
         form: TextForm | None = None,
+        blocks: Blocks | None = None,
     ) -> None:
-        self.name, self.form = name, form
+        self.name, self.form, self._blocks = name, form, blocks
         self.header = _check_header([*map(str.strip, header)], name)
         self.rejected: list[Rejected] = [] if rejected is None else rejected
         self.notes = [*notes]
@@ -295,25 +297,54 @@ class Table:
 
     def parts(self, rows: int = FRAME_ROWS) -> Iterator[pd.DataFrame]:
         """Yield all columns in parts that fit into memory, as texts; index: lines."""
+        lines, columns, size = list[int](), [list[str]() for _ in self.header], 0
+        for some_lines, some_columns in self._rows_by_columns():
+            lines += some_lines
+            for column, cells in zip(columns, some_columns, strict=True):
+                column += cells
+            size += sum(map(len, itertools.chain.from_iterable(some_columns)), len(lines))
+            if len(lines) >= rows or size > _PART_CHARACTERS:
+                yield self._frame_of(lines, columns)
+                lines, columns, size = [], [[] for _ in self.header], 0
+        if lines:
+            yield self._frame_of(lines, columns)
+
+    def _frame_of(self, lines: list[int], columns: list[list[str]]) -> pd.DataFrame:
         import pandas as pd
 
-        lines, cells, size = list[int](), list[list[str]](), 0
-        for line, row in self.records():
-            lines.append(line)
-            cells.append(row)
-            size += sum(map(len, row), len(row))
-            if len(lines) == rows or size > _PART_CHARACTERS:
-                yield pd.DataFrame(cells, lines, self.header, dtype=object)
-                lines, cells, size = [], [], 0
-        if lines:
-            yield pd.DataFrame(cells, lines, self.header, dtype=object)
+        return pd.DataFrame(dict(zip(self.header, columns, strict=True)), lines, dtype=object)
+
+    def _rows_by_columns(self) -> Iterator[tuple[Sequence[int], Sequence[Sequence[str]]]]:
+        """Yield some rows' lines and the cells of each column; a block of plain text at once."""
+        records, blocks = self.records(), None if self._is_changed else self._blocks
+        while some := [*self._up_to_block(records, blocks)]:
+            lines, cells = zip(*some, strict=True)
+            yield lines, [*zip(*cells, strict=True)]
+            while blocks is not None and (columns := blocks.read(len(self.header))):
+                end = blocks.lines.n + 1
+                yield range(end - len(columns[0]), end), columns
+
+    def _up_to_block(self, records: Iterator[Record], blocks: Blocks | None) -> Iterator[Record]:
+        """Yield rows until a block of lines begins, or so many as fit into memory."""
+        size = 0
+        for record in itertools.islice(records, _SAMPLE_ROWS):
+            yield record
+            size += sum(map(len, record[1]))
+            # rows that were read ahead come before a block
+            at_block = blocks is not None and not self._read_ahead and blocks.lines.is_read
+            if at_block or size > _PART_CHARACTERS:
+                return
 
     def numbers(self, name: str, values: pd.Series) -> NDArray[np.float64]:
         """Return the numbers of a part's column, NaN for empty cells and other texts."""
         if values.dtype != object:
             return values.to_numpy(dtype=np.float64, na_value=np.nan)
-        read = self.styles[self.header.index(name)].read
-        return np.array([np.nan if (number := read(str(v))) is None else number for v in values])
+        style, texts = self.styles[self.header.index(name)], values.tolist()
+        if style == _PLAIN and "_" not in "".join(texts):
+            with suppress(ValueError):  # of any cell that is none: all are read as below
+                return np.array([*map(float, texts)], dtype=np.float64)
+        read = style.read
+        return np.array([np.nan if (number := read(str(v))) is None else number for v in texts])
 
     def empty_cell(self, line: int, cells: list[str], columns: Sequence[int]) -> Rejected | None:
         """Return the rejection of a row with an empty cell in one of `columns`; None for any other
@@ -404,18 +435,65 @@ class _Chunks(io.BufferedReader):
 
 @dataclass
 class _Lines:
-    """The lines of a text stream. n: of those that were read; ran_out: whether one after the last
-    was asked for."""
+    """The lines of a text stream, which is read in blocks of whole lines. n: of the lines that were
+    read; ran_out: whether one after the last was asked for. block: the one whose lines are read."""
 
     stream: io.TextIOWrapper
     n: int = 0
     ran_out: bool = False
+    block: str = ""
+    _rest: io.StringIO = field(default_factory=io.StringIO)  # its lines that are not read
 
     def __iter__(self) -> Iterator[str]:
-        for line in self.stream:
-            self.n += 1
-            yield line
+        while not self.is_read or self.next_block():
+            for line in self._rest:
+                self.n += 1
+                yield line
         self.ran_out = True
+
+    @property
+    def is_read(self) -> bool:
+        """Whether all lines of the block were read."""
+        return self._rest.tell() == len(self.block)
+
+    def next_block(self) -> bool:
+        """Read a block, and return whether there is one."""
+        self.block = self.stream.read(_CHUNK_BYTES)
+        self.block += self.stream.readline()
+        self._rest = io.StringIO(self.block, newline="")
+        return self.block != ""
+
+    def skip_block(self, n_lines: int) -> None:
+        """Count all lines of the block as read."""
+        self._rest.seek(0, io.SEEK_END)
+        self.n += n_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Reads blocks of lines of which each is a whole row without a quote: most of a large table.
+    Split as one text, they take a fifth of the time that single rows take."""
+
+    lines: _Lines
+    delimiter: str
+    name: str
+
+    def read(self, width: int) -> list[list[str]] | None:
+        """Return the cells of the next block by columns; None at the end, within a block, and for
+        a block of other lines, whose rows are read one by one."""
+        with _as_table(self.name):
+            if not self.lines.is_read or not self.lines.next_block():
+                return None
+        text = self.lines.block.replace("\r\n", "\n").removesuffix("\n")
+        if '"' in text or "\r" in text or _undecoded_byte([text]):
+            return None
+        rows = text.split("\n")
+        n_marks = {*map(str.count, rows, itertools.repeat(self.delimiter))}
+        if n_marks != {width - 1} or (width == 1 and "" in rows):
+            return None
+        self.lines.skip_block(len(rows))
+        cells = text.replace("\n", self.delimiter).split(self.delimiter)
+        return [cells[column::width] for column in range(width)]
 
 
 class TextForm(NamedTuple):
@@ -481,17 +559,25 @@ def text_table(
     whole = _whole_rows(
         itertools.chain([first] if first[1] else [], rows), len(header), lines, name, rejected
     )
-    return Table(name, header, whole, rejected, notes, TextForm(encoding, delimiter, above))
+    form = TextForm(encoding, delimiter, above)
+    return Table(name, header, whole, rejected, notes, form, Blocks(lines, delimiter, name))
 
 
 def _numbered_rows(reader: Iterable[list[str]], lines: _Lines, name: str) -> Iterator[Record]:
     """Yield the rows of a text that have cells, with the line on which each starts."""
     line = lines.n + 1
-    try:
+    with _as_table(name):
         for cells in reader:
             if cells:  # an empty line is no row
                 yield line, cells
             line = lines.n + 1
+
+
+@contextmanager
+def _as_table(name: str) -> Iterator[None]:
+    """Raise UnknownFormat for a text that cannot be read as a table."""
+    try:
+        yield
     except (csv.Error, UnicodeError) as error:
         raise UnknownFormat(f"{name}: cannot be read as a table ({error})") from error
 

@@ -37,10 +37,10 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AuditedRows:
-    """Rows with the findings of the audit. pair_ids: of all rows, in order. left_out: ids of rows
-    that are not to be written."""
+    """Rows with the findings of the audit. pair_ids: of all rows, in order, as Arrow has texts.
+    left_out: ids of rows that are not to be written."""
 
-    pair_ids: Sequence[str]
+    pair_ids: pa.ChunkedArray
     left_out: frozenset[str]
     _places: Sequence[Sequence[_Place]]
     _spool: TableSpool
@@ -74,7 +74,7 @@ class RowSpool:
 
     def __init__(self) -> None:
         self._spool = TableSpool()
-        self._pair_ids: list[str] = []
+        self._pair_ids: list[pa.Array] = []
         self._places: list[list[_Place]] = []
         self._waiting: list[RowResult] = []
         self._characters = 0
@@ -86,10 +86,16 @@ class RowSpool:
         if len(self._waiting) >= BATCH_ROWS or self._characters >= BATCH_CHARACTERS:
             self._write_waiting()
 
+    def add_predictions(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Take rows without traces, by the fields of their predictions. Raise as `add`."""
+        self._write_waiting()
+        self._write([predictions.insertion_of_columns(_NO_RUN, columns)])
+
     def finish(self) -> AuditedRows:
         """Return all rows that were added; none can be added afterwards."""
         self._write_waiting()
-        return AuditedRows(self._pair_ids, frozenset(), self._places, self._spool)
+        pair_ids = pa.chunked_array(self._pair_ids, pa.string())
+        return AuditedRows(pair_ids, frozenset(), self._places, self._spool)
 
     def _write_waiting(self) -> None:
         rows, self._waiting, self._characters = self._waiting, [], 0
@@ -103,7 +109,11 @@ class RowSpool:
             traces.insertion_of(_NO_RUN, rows, findings),
             *evidence.insertions_of(_NO_RUN, rows),
         ]
-        self._pair_ids += [row.pair_id for row in rows]
+        self._write(insertions)
+
+    def _write(self, insertions: Sequence[Insertion]) -> None:
+        """Write insertions to the file; the first is that of the predictions."""
+        self._pair_ids += insertions[0].rows["pair_id"].chunks
         self._places.append(
             [
                 _Place(table, ignored, self._spool.add(new))

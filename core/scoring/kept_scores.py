@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from core.base.hashes import sha256_of
 from core.base.records import parse
 from core.scoring.debate_audit import DebateAudit, load_audit
-from core.scoring.run_scores import load_scored_rows
+from core.scoring.run_scores import CONTROLS, load_scored_rows
 from core.scoring.standing import Standing, standing_of
 from core.store import Store, changes, datasets, kept_results, predictions, runs
 from core.store.connection import Cursor
@@ -40,6 +40,8 @@ def compute_score(store: Store, run: str) -> KeptScore:
     with store.read() as db:
         rows, audit = load_scored_rows(db, run), load_audit(db, run)
         flags = predictions.flag_counts(db, run)
+    # a million texts of pairs take 100 MB, and none of them is needed
+    rows = replace(rows, frame=rows.frame[[*CONTROLS]])
     return KeptScore(standing_of(rows), audit, flags)
 
 

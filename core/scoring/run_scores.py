@@ -25,7 +25,6 @@ from core.stats.official_score import ScoreIntervals, score_of_rows
 from core.stats.scores_and_labels import (
     ScoredRows,
     Scores,
-    outcome_of,
     ranked_scores,
     scores_from_probabilities,
 )
@@ -41,6 +40,7 @@ from core.transfer.run_cells import cells_under, describe_scoring, protocols_of,
 NO_CUTS: Floats = np.empty((0, 2))
 MEAN_HEADLINE = "mean of DE and DIR"
 MACRO_HEADLINE = "macro AUROC by gene"
+CONTROLS = ("count_only", "rarer_gene")  # columns of scores from row counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,8 @@ class RunRows:
     @property
     def arrays(self) -> ScoredRows:
         """The arrays of the rows for statistics."""
-        return ScoredRows(outcome_of(self.labels), self.scores, self.pert, self.gene, self.cells)
+        outcome = self.index.outcome.take(self.positions)
+        return ScoredRows(outcome, self.scores, self.pert, self.gene, self.cells)
 
     def under(self, protocols: tuple[EvaluationProtocol, ...]) -> Self:
         """Return the rows, to be scored inside the cells of these protocols."""
@@ -243,7 +244,9 @@ def _load_rows(db: Cursor, run: Run) -> tuple[pd.DataFrame, RowIndex]:
     the dataset's own frame."""
     dataset = pairs.frame(db, run.dataset, asked=run.is_asked)
     index, columns = RowIndex.of_frame(dataset), predictions.scored_columns(db, run.id)
-    positions = index.positions_of(columns.pop("pair_id").tolist())
+    positions = index.positions_of(columns.pop("pair_id"))
+    if np.array_equal(positions, np.arange(len(dataset))):  # all rows in order: nothing is copied
+        return add_count_controls(dataset.join(columns), dataset), index
     order = np.argsort(positions)
     rows = (
         dataset.take(positions[order])
@@ -264,20 +267,15 @@ def scored_rows(
 
     Raise InputError for bad numbers.
     """
-    positions, protocols = index.positions_of(rows["pair_id"].tolist()), protocols_of(run, find)
-    # shared, because a million separate texts take 60 MB
-    ids = [index.pair_ids[i] for i in positions.tolist()]
+    positions, protocols = index.positions_of(rows["pair_id"]), protocols_of(run, find)
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
     wanted = (*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR)
-    carried = dict(zip(wanted, np.zeros((len(wanted), len(rows)), dtype=np.bool_), strict=True))
-    for row, flags in enumerate(rows["flags"]):
-        # most rows have none, and a membership test takes much longer in an array than in a list
-        if len(flags):
-            for flag in carried.keys() & set(
-                flags.tolist() if isinstance(flags, np.ndarray) else flags
-            ):
-                carried[flag][row] = True
-    ranked = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)
+    carried = {flag: np.zeros(len(rows), dtype=np.bool_) for flag in wanted}
+    of_rows = rows["flags"].tolist()
+    for row in np.flatnonzero(np.fromiter(map(len, of_rows), np.intp, len(of_rows))).tolist():
+        for flag in carried.keys() & {*of_rows[row]}:
+            carried[flag][row] = True
+    ranked = ranked_scores(rows["prediction_up"], rows["prediction_down"], rows["pair_id"].array)
     return RunRows(
         run=run,
         frame=rows,
@@ -305,8 +303,8 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
     gene), count_only (a DE control) and rarer_gene (a DIR control).
     """
     counted = []
-    for _, split in dataset.groupby("split", sort=False):
-        pert, gene = pd.factorize(split["pert"])[0], pd.factorize(split["gene"])[0]
+    for _, split in dataset[["split", "pert", "gene"]].groupby("split", sort=False):
+        pert, gene = (pd.factorize(split[name])[0] for name in ("pert", "gene"))
         controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
         counted.append(
             pd.DataFrame({"gene_rows": np.bincount(gene)[gene], **controls}, split.index)
@@ -320,9 +318,7 @@ def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFram
 
 def count_rows(rows: RunRows) -> RunRows:
     """Return a run's rows with scores from row counts only, without biology."""
-    return rows.with_scores(
-        scores_from_probabilities(rows.frame["count_only"], rows.frame["rarer_gene"])
-    )
+    return rows.with_scores(scores_from_probabilities(*(rows.frame[name] for name in CONTROLS)))
 
 
 def score_run(rows: RunRows) -> RunScore:

@@ -158,29 +158,30 @@ def placements(
     stratum = codes_or_one(strata, len(values))
     n_strata = n_strata or count_codes(stratum)
     order = np.argsort(values) if strata is None else order_within(stratum, values, n_strata)
-    hit = positive[order].astype(np.float64)
+    hit = positive[order]
     positives = sum_by_group(stratum, n_strata, positive)
     negatives = sum_by_group(stratum, n_strata) - positives
     # positives before each sorted row, and in all
-    hits_to = np.concatenate(([0.0], np.cumsum(hit)))
-    misses_to = np.arange(len(values) + 1) - hits_to
-    first, last = tie_group_ends(values[order], stratum[order])
-    here = stratum[order]
-    misses_below = (misses_to[first] + misses_to[last]) / 2 - (np.cumsum(negatives) - negatives)[
-        here
-    ]
-    hits_above = np.cumsum(positives)[here] - (hits_to[first] + hits_to[last]) / 2
+    hits_to = np.concatenate(([0.0], np.cumsum(hit, dtype=np.float64)))
+    # of one stratum, its numbers are those of every row
+    here = slice(None) if n_strata == 1 else stratum[order]
+    first, last = tie_group_ends(values[order], None if n_strata == 1 else stratum[order])
+    hits = (hits_to[first] + hits_to[last]) / 2  # halves of whole numbers: sums of them are exact
+    misses_below = (first + last) / 2 - hits - (np.cumsum(negatives) - negatives)[here]
     won = np.empty(len(values))
-    won[order] = np.where(hit > 0, misses_below, hits_above)
+    won[order] = np.where(hit, misses_below, np.cumsum(positives)[here] - hits)
     total = sum_by_group(stratum, n_strata, np.where(positive, won, 0.0))
     pairs = positives * negatives
     return Placements(won, positives, negatives, divide(total, pairs))
 
 
-def tie_group_ends(values: Floats, stratum: Codes) -> tuple[Codes, Codes]:
-    """Return the start and the end (excluded) of each sorted row's group of equal values."""
+def tie_group_ends(values: Floats, stratum: Codes | None) -> tuple[Codes, Codes]:
+    """Return the start and the end (excluded) of each sorted row's group of equal values in a
+    stratum; None: there is one."""
     begins = np.ones(len(values), dtype=np.bool_)
-    begins[1:] = (values[1:] != values[:-1]) | (stratum[1:] != stratum[:-1])
+    begins[1:] = values[1:] != values[:-1]
+    if stratum is not None:
+        begins[1:] |= stratum[1:] != stratum[:-1]
     starts = np.flatnonzero(begins)
     group = np.cumsum(begins) - 1
     ends = np.append(starts[1:], len(values))

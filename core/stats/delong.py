@@ -20,10 +20,13 @@ from core.stats.influence import (
     ROUNDING,
     Influence,
     carrying_rows,
-    cluster_counts,
+    counts_of,
     covariance,
+    covariance_of,
     effective_clusters,
     influence_of,
+    squared_influence,
+    unit_sums,
     variance_of,
 )
 from core.stats.intervals import (
@@ -136,15 +139,16 @@ def dependence_of(
 ) -> Dependence:
     """Return the covariances of independent rows, of independent perturbations and of independent
     genes."""
+    by_pert, by_gene = (unit_sums(influence, clusters) for clusters in (pert, gene))
     matrices: dict[Unit, Floats] = {
         "row": covariance(influence),
-        "pert": covariance(influence, pert),
-        "gene": covariance(influence, gene),
+        "pert": covariance_of(influence, by_pert),
+        "gene": covariance_of(influence, by_gene),
     }
     return Dependence(
         matrices,
-        cluster_counts(influence, pert),
-        cluster_counts(influence, gene),
+        counts_of(influence, by_pert),
+        counts_of(influence, by_gene),
         methods,
         pert,
         gene,
@@ -226,7 +230,8 @@ def _carriers_of(
     if len(influence.parts) != 2 * len(influence.values):
         return []
     axes = [getattr(dependence, unit) for unit in AXES]
-    numbers = dict(zip(AXES, effective_clusters(influence, weights, axes), strict=True))
+    squared = squared_influence(influence, weights)
+    numbers = dict(zip(AXES, effective_clusters(influence, squared, axes), strict=True))
     # Each question needs enough rows: rows of DE give no information on the error of DIR in the
     # same mean.
     parts: list[Floats] = []
@@ -240,7 +245,12 @@ def _carriers_of(
                 break
         else:
             parts.append(np.where(np.arange(len(weights)) == k, weights, 0.0))
-    carrying = [carrying_rows(influence, part) for part in parts]
+    carrying = [
+        carrying_rows(
+            squared if np.array_equal(part, weights) else squared_influence(influence, part)
+        )
+        for part in parts
+    ]
     constant = np.array(
         [_is_constant(influence, part, rows) for part, rows in zip(parts, carrying, strict=True)]
     )
@@ -269,7 +279,8 @@ def _has_groups(influence: Influence, weights: Floats, units: Codes) -> bool:
     It is known before any score: a rule that asks the scores would choose among data sets.
     """
     used = np.flatnonzero(np.repeat(weights, 2))
-    return len(np.unique(units[influence.members[used].any(axis=0)])) >= FEWEST_GROUPS
+    rows = np.bincount(units[influence.members[used].any(axis=0)])
+    return int(np.count_nonzero(rows)) >= FEWEST_GROUPS
 
 
 def _is_constant(influence: Influence, weights: Floats, carrying: Floats) -> Bools:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,17 +63,20 @@ def influence_of(
     parts = np.zeros((2 * len(tasks), n_rows))
     members = np.zeros((2 * len(tasks), n_rows), dtype=np.bool_)
     for k, task in enumerate(tasks):
-        rows, positive = task.rows, task.positive[task.rows]
+        members[2 * k], members[2 * k + 1] = task.rows & task.positive, task.rows & ~task.positive
+        # all rows are a view of them, which copies nothing
+        rows = slice(None) if task.rows.all() else task.rows
+        positive = task.positive[rows]
         placed = placements(
             positive, task.values[rows], None if stratum is None else stratum[rows], n_strata
         )
         values[k], counts[k] = placed.auroc, placed.positives + placed.negatives
-        inside = where[rows]
+        # of one stratum, its numbers are those of every row
+        inside = slice(None) if n_strata == 1 else where[rows]
         class_size = np.where(positive, placed.positives[inside], placed.negatives[inside])
         pairs = placed.pairs[inside]
         share = np.where(pairs > 0, placed.auroc[inside] * pairs / class_size, 0.0)
         influence = divide(placed.won - share, pairs, 0.0)
-        members[2 * k], members[2 * k + 1] = rows & task.positive, rows & ~task.positive
         parts[2 * k, rows] = np.where(positive, influence, 0.0)
         parts[2 * k + 1, rows] = np.where(positive, 0.0, influence)
     return Influence(values, counts, parts, members, where)
@@ -102,29 +106,55 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
 
     NaN for a pair of statistics if one of their parts has fewer than two units.
     """
-    sums, present, stratum = _unit_sums(influence, clusters)
-    shared = _per_stratum(present, stratum, influence.n_strata)
+    return covariance_of(influence, unit_sums(influence, clusters))
+
+
+def covariance_of(influence: Influence, units: UnitSums) -> Floats:
+    """Return the covariances as `covariance` does, from sums that are known."""
+    sums, present, stratum = units
+    shared = _shared_units(present, stratum, influence.n_strata)
     variances = np.diagonal(shared, axis1=1, axis2=2)
-    units = variances[:, :, None] + variances[:, None, :] - shared
-    factor = divide(units, units - 1)
+    n_units = variances[:, :, None] + variances[:, None, :] - shared
+    factor = divide(n_units, n_units - 1)
     between_parts = factor * _per_stratum(sums, stratum, influence.n_strata)
     k, of_each = len(influence.values), len(influence.parts) // len(influence.values)
     covariances: Floats = between_parts.reshape(-1, k, of_each, k, of_each).sum(axis=(2, 4))
     return covariances
 
 
-def carrying_rows(influence: Influence, weights: Floats) -> Floats:
+class SquaredInfluence(NamedTuple):
+    """Powers of rows' influences x on Σ weights · AUROC, scaled to the largest.
+
+    squares: x², of shape (n_rows,). total, fourth: Σ x² and Σ x⁴ of each stratum.
+    """
+
+    squares: Floats
+    total: Floats
+    fourth: Floats
+
+
+def squared_influence(influence: Influence, weights: Floats) -> SquaredInfluence:
+    """Return the powers of the influences of rows on Σ weights · AUROC."""
+    squares = (np.repeat(weights, 2) @ influence.parts) ** 2
+    squares /= squares.max(initial=0.0) or 1.0  # because squared squares may underflow
+    total, fourth = (
+        sum_by_group(influence.stratum, influence.n_strata, power)
+        for power in (squares, squares**2)
+    )
+    return SquaredInfluence(squares, total, fourth)
+
+
+def carrying_rows(squared: SquaredInfluence) -> Floats:
     """Return the effective number of rows behind Σ weights · AUROC, of shape (n_strata,): (Σ x²)² /
     Σ x⁴, x a row's influence.
 
     A third of as many normal ones. NaN without an influence.
     """
-    _, total, fourth = _squares(influence, weights)
-    return divide(total**2, fourth)
+    return divide(squared.total**2, squared.fourth)
 
 
 def effective_clusters(
-    influence: Influence, weights: Floats, axes: Sequence[Codes]
+    influence: Influence, squared: SquaredInfluence, axes: Sequence[Codes]
 ) -> list[Floats]:
     """Return the effective number of clusters of Σ weights · AUROC on each axis, of shape
     (n_strata,): (Σ v)² / Σ v², v a cluster's variance.
@@ -133,22 +163,13 @@ def effective_clusters(
     the estimates less ⅔ Σ x⁴, as for normal influences x, so that clusters of a single row count as
     many as Satterthwaite gives to normal rows.
     """
-    squares, total, fourth = _squares(influence, weights)
+    squares, total, fourth = squared
     numbers: list[Floats] = []
     for clusters in axes:
         of_cluster, stratum = _sum_by_unit(squares, clusters, influence)
         spread = sum_by_group(stratum, influence.n_strata, of_cluster**2) - 2 / 3 * fourth
         numbers.append(divide(total**2, spread))
     return numbers
-
-
-def _squares(influence: Influence, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the squares x² of the rows' influences on Σ weights · AUROC, and Σ x² and Σ x⁴ of each
-    stratum; scaled to the largest square, because squared squares may underflow."""
-    squares = (np.repeat(weights, 2) @ influence.parts) ** 2
-    squares /= squares.max(initial=0.0) or 1.0
-    where, n = influence.stratum, influence.n_strata
-    return squares, sum_by_group(where, n, squares), sum_by_group(where, n, squares**2)
 
 
 def _sum_by_unit(values: Floats, units: Codes, influence: Influence) -> tuple[Floats, Codes]:
@@ -162,16 +183,31 @@ def _sum_by_unit(values: Floats, units: Codes, influence: Influence) -> tuple[Fl
 
 def cluster_counts(influence: Influence, clusters: Codes) -> Floats:
     """Return the number of clusters among the rows of each statistic, of shape (k, n_strata)."""
-    _, present, stratum = _unit_sums(influence, clusters)
-    in_any_part = present.reshape(len(influence.values), -1, present.shape[1]).max(axis=1)
+    return counts_of(influence, unit_sums(influence, clusters))
+
+
+def counts_of(influence: Influence, units: UnitSums) -> Floats:
+    """Return the numbers of clusters as `cluster_counts` does, from sums that are known."""
+    _, present, stratum = units
+    in_any_part = np.asarray(
+        present.reshape(len(influence.values), -1, present.shape[1]).any(axis=1)
+    )
     return np.stack([sum_by_group(stratum, influence.n_strata, used) for used in in_any_part])
 
 
-def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Floats, Codes]:
-    """Return, for each part and unit, its summed influence and whether it has rows of that part;
-    and each unit's stratum."""
+class UnitSums(NamedTuple):
+    """For each part and unit, its summed influence and whether it has rows of that part, of shape
+    (n_parts, n_units); and each unit's stratum."""
+
+    sums: Floats
+    present: Bools
+    stratum: Codes
+
+
+def unit_sums(influence: Influence, clusters: Codes | None) -> UnitSums:
+    """Return the sums over clusters, else over rows."""
     if clusters is None:
-        return influence.parts, influence.members.astype(np.float64), influence.stratum
+        return UnitSums(influence.parts, influence.members, influence.stratum)
     n_clusters = count_codes(clusters)
     unit, stratum = clusters, np.zeros(n_clusters, dtype=np.intp)
     if influence.n_strata > 1:  # a cluster's rows in two strata are two units, each in its own
@@ -179,7 +215,16 @@ def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Fl
         stratum = used // n_clusters
     sums = [sum_by_group(unit, len(stratum), part) for part in influence.parts]
     rows = [sum_by_group(unit[member], len(stratum)) for member in influence.members]
-    return np.stack(sums), (np.stack(rows) > 0).astype(np.float64), stratum
+    return UnitSums(np.stack(sums), np.stack(rows) > 0, stratum)
+
+
+def _shared_units(present: Bools, stratum: Codes, n_strata: int) -> Floats:
+    """Return how many units of each stratum have rows in both of two parts, of shape (n_strata, p,
+    p)."""
+    if n_strata > 1:
+        return _per_stratum(present.astype(np.float64), stratum, n_strata)
+    counts = [[np.count_nonzero(one & other) for other in present] for one in present]
+    return np.array([counts], dtype=np.float64)
 
 
 def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.stats import validate
+from core.stats.arrays import Floats
 from core.stats.delong import ONE, Estimate, dependence_of, estimates_from
 from core.stats.influence import Influence
 from core.stats.intervals import Unit
@@ -42,14 +43,24 @@ def precision_at(rows: ScoredRows, ks: Sequence[int]) -> tuple[tuple[TopK, ...],
     With cells, a row's rank is its percentile inside its cell. Intervals are those of the
     infinitesimal jackknife.
     """
-    de, direction = (
-        tuple(_at(task, rows, validate.whole_number("k", k, 1)) for k in ks)
-        for task in rows.tasks()
-    )
+    sizes = [validate.whole_number("k", k, 1) for k in ks]
+    de, direction = (_top_of(task, rows, sizes) for task in rows.tasks())
     return de, direction
 
 
-def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
+def _top_of(task: Task, rows: ScoredRows, ks: Sequence[int]) -> tuple[TopK, ...]:
+    values = task.values[task.rows]
+    if rows.cells is not None:  # percentiles of each cell, so that cells can be ranked together
+        cell, by_cell = rows.cells[task.rows], values
+        values = np.empty(len(by_cell))
+        for one in np.unique(cell):
+            values[cell == one] = percentiles(by_cell[cell == one])
+    falling = np.sort(values)[::-1]
+    return tuple(_at(task, rows, values, falling, k) for k in ks)
+
+
+def _at(task: Task, rows: ScoredRows, values: Floats, falling: Floats, k: int) -> TopK:
+    """Return the top of one size. values: of the task's rows, and `falling` the same, sorted."""
     chosen = task.rows
     positive = task.positive[chosen].astype(np.float64)
     n = len(positive)
@@ -62,13 +73,6 @@ def _at(task: Task, rows: ScoredRows, k: int) -> TopK:
     if n >= k and 0 < base_rate < 1:
         # How far each row is among the k highest, in [0, 1], and the share of positives around the
         # cut
-        values = task.values[chosen]
-        if rows.cells is not None:  # percentiles of each cell, so that cells can be ranked together
-            cell, by_cell = rows.cells[chosen], values
-            values = np.empty(n)
-            for one in np.unique(cell):
-                values[cell == one] = percentiles(by_cell[cell == one])
-        falling = np.sort(values)[::-1]
         cut = falling[k - 1]
         above, tied = values > cut, values == cut
         share = above + tied * (k - above.sum()) / tied.sum()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
+from itertools import count, repeat
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,9 @@ def names_and_codes(name: str, values: ArrayLike) -> tuple[Any, Codes]:
         raise InputError(
             f"{name}: {named_rows(missing)}: got {got}; expected a name or an integer code"
         )
+    if array.dtype.kind == "i" and array.min(initial=0) >= 0 and array.max(initial=0) < len(array):
+        is_used = np.bincount(array) > 0  # takes a tenth of the time of a sort
+        return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[array]
     distinct, inverse = np.unique(array, return_inverse=True)
     return distinct, inverse.astype(np.intp, copy=False)
 
@@ -128,7 +131,8 @@ def labels(values: ArrayLike) -> Codes:
     array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise InputError(f"labels: got an array of shape {array.shape}; expected one label per row")
-    codes = np.array([_LABEL_CODES.get(value, _NO_LABEL) for value in array], dtype=np.intp)
+    of_labels = map(_LABEL_CODES.get, array.tolist(), repeat(_NO_LABEL))
+    codes = np.fromiter(of_labels, np.intp, len(array))
     rest = codes == _NO_LABEL
     # NaN alone differs from itself
     rest[rest] = np.array([value == value for value in array[rest]], dtype=np.bool_)

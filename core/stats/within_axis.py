@@ -66,13 +66,8 @@ def score_within(rows: ScoredRows, axis: Axis) -> WithinAxis:
     group, other = (rows.gene, rows.pert) if axis == "gene" else (rows.pert, rows.gene)
     groups = _Groups.of(tasks, group, rows.cells)
     macro, by_pairs = (
-        [
-            one[0]
-            for one in estimates_from(
-                *_average(groups, amounts, axis, group, other), [DE, DIR, MEAN]
-            )
-        ]
-        for amounts in (groups.is_used, groups.pairs)
+        [one[0] for one in estimates_from(*_average(groups, amounts, axis, group, other), weights)]
+        for amounts, weights in ((groups.is_used, [DE, DIR, MEAN]), (groups.pairs, [DE, DIR]))
     )
     used, present = groups.pairs > 0, groups.rows > 0
     de, direction = (
@@ -153,17 +148,21 @@ def _average(
     n_cells = inside.n_strata // weights.shape[1]
     # of each stratum in the average
     scale = np.repeat(found.share * np.repeat(weights, n_cells, axis=1), 2, axis=0)
-    members = inside.members & np.repeat(found.share > 0, 2, axis=0)[:, inside.stratum]
+    of_stratum = np.take(scale, inside.stratum, axis=1)
+    is_used = np.repeat(found.share > 0, 2, axis=0)
+    members = inside.members & np.take(is_used, inside.stratum, axis=1)
     counts = members.reshape(len(values), 2, -1).sum(axis=(1, 2))[:, None].astype(np.float64)
     where = np.zeros(len(group), dtype=np.intp)
-    own = Influence(values, counts, inside.parts * scale[:, inside.stratum], members, where)
+    own = Influence(values, counts, inside.parts * of_stratum, members, where)
     # Each row's part of its stratum's distance from the average is equal within its class.
     distance = np.repeat(np.where(found.share > 0, inside.values - average, 0.0), 2, axis=0)
     size = np.stack(
         [sum_by_group(inside.stratum, inside.n_strata, member) for member in inside.members]
     )
-    of_row = np.where(inside.members, divide(distance, size, 0.0)[:, inside.stratum], 0.0)
-    influence = replace(own, parts=own.parts + scale[:, inside.stratum] * of_row)
+    of_row = np.where(
+        inside.members, np.take(divide(distance, size, 0.0), inside.stratum, axis=1), 0.0
+    )
+    influence = replace(own, parts=own.parts + of_stratum * of_row)
     pert, gene = (other, group) if axis == "gene" else (group, other)
     methods: dict[Unit, str] = {**METHODS, axis: "between groups"}
     dependence = dependence_of(influence, pert, gene, methods)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -15,49 +16,55 @@ from core.base.types import ASKED, Label, Pair
 from core.store.connection import Cursor
 from core.store.queries import data_frame, insert, one
 
+PAIR_COLUMNS = ("pair_id", "pert", "gene", "label", "split")
+
 
 def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> None:
-    """Add new pairs after those of the dataset, instead of equal ones that a person typed. source:
-    the import they came with."""
-    _delete_asked(cursor, dataset, pairs)
+    """Add new pairs, as `add_rows` does."""
+    add_rows(cursor, dataset, table_of(pairs), source)
+
+
+def add_rows(cursor: Cursor, dataset: str, rows: pa.Table, source: str) -> None:
+    """Add new pairs after those of the dataset, instead of equal ones that a person typed. rows:
+    PAIR_COLUMNS; source: the import they came with."""
+    _delete_asked(cursor, dataset, rows)
     row = one(
         cursor, "SELECT coalesce(max(position), -1) + 1 FROM pair WHERE dataset = ?", [dataset]
     )
-    _insert(cursor, dataset, pairs, [source] * len(pairs), row[0] if row else 0)
+    _insert(cursor, dataset, rows, pa.repeat(source, len(rows)), row[0] if row else 0)
 
 
 def replace(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str]) -> None:
     """Replace all pairs of a dataset; pairs typed by a person stay, unless they are among the new
     ones. sources: the import that each of them came with."""
     cursor.execute("DELETE FROM pair WHERE dataset = ? AND split <> ?", [dataset, ASKED])
-    _delete_asked(cursor, dataset, pairs)
-    _insert(cursor, dataset, pairs, sources, 0)
+    rows = table_of(pairs)
+    _delete_asked(cursor, dataset, rows)
+    _insert(cursor, dataset, rows, pa.array(sources, pa.string()), 0)
 
 
-def _delete_asked(cursor: Cursor, dataset: str, pairs: Sequence[Pair]) -> None:
+def table_of(pairs: Sequence[Pair]) -> pa.Table:
+    """Return pairs as PAIR_COLUMNS."""
+    columns = {name: [getattr(pair, name) for pair in pairs] for name in PAIR_COLUMNS}
+    return pa.table({name: pa.array(texts, pa.string()) for name, texts in columns.items()})
+
+
+def _delete_asked(cursor: Cursor, dataset: str, rows: pa.Table) -> None:
     """Delete those of some pairs that a person typed before the dataset had them."""
     asked = cursor.execute(
         "SELECT pair_id FROM pair WHERE dataset = ? AND split = ?", [dataset, ASKED]
     ).fetchall()
     if asked:
-        gone = sorted({pair.pair_id for pair in pairs}.intersection(*zip(*asked, strict=True)))
+        gone = sorted({*rows["pair_id"].to_pylist()}.intersection(*zip(*asked, strict=True)))
         where = "dataset = ? AND split = ? AND pair_id IN (SELECT unnest(?))"
         cursor.execute(f"DELETE FROM pair WHERE {where}", [dataset, ASKED, gone])
 
 
-def _insert(
-    cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str], first: int
-) -> None:
-    if not pairs:
-        return
+def _insert(cursor: Cursor, dataset: str, rows: pa.Table, sources: pa.Array, first: int) -> None:
     columns = {
-        "dataset": [dataset] * len(pairs),
-        "pair_id": [p.pair_id for p in pairs],
-        "pert": [p.pert for p in pairs],
-        "gene": [p.gene for p in pairs],
-        "label": pa.array([p.label for p in pairs], pa.string()),
-        "split": [p.split for p in pairs],
-        "position": pa.array(range(first, first + len(pairs)), pa.int32()),
+        "dataset": pa.repeat(dataset, len(rows)),
+        **dict(zip(PAIR_COLUMNS, rows.columns, strict=True)),
+        "position": pa.array(np.arange(first, first + len(rows), dtype=np.int32)),
         "import": sources,
     }
     insert(cursor, "pair", columns)
@@ -88,11 +95,14 @@ def describe(cursor: Cursor, descriptions: Mapping[str, str]) -> int:
 
 def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
     """pair_id → label (None if unknown) of every row of a dataset."""
-    return dict(
-        cursor.execute(
-            "SELECT pair_id, label FROM pair WHERE dataset = ? AND split <> ?", [dataset, ASKED]
-        ).fetchall()
-    )
+    ids, known = label_columns(cursor, dataset).columns
+    return dict(zip(ids.to_pylist(), known.to_pylist(), strict=True))
+
+
+def label_columns(cursor: Cursor, dataset: str) -> pa.Table:
+    """Return pair_id and label (null if unknown) of every row of a dataset."""
+    query = "SELECT pair_id, label FROM pair WHERE dataset = ? AND split <> ?"
+    return cursor.sql(query, params=[dataset, ASKED]).to_arrow_table()
 
 
 def find(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair | None:
@@ -147,7 +157,7 @@ def add_asked(cursor: Cursor, dataset: str, pert: str, gene: str) -> Pair:
     return pair
 
 
-def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, int]]:
+def datasets_with(cursor: Cursor, pair_ids: pa.ChunkedArray) -> list[tuple[str, int]]:
     """Return (dataset id, how many of the ids it knows), best first; datasets that know none are
     left out."""
     cursor.register("wanted", pa.table({"pair_id": pair_ids}))
@@ -162,13 +172,18 @@ def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, in
 def frame(cursor: Cursor, dataset: str, *, asked: bool = False) -> pd.DataFrame:
     """Return all rows of a dataset in file order: pair_id, pert, gene, label, split. asked: append
     the rows that people typed."""
-    return data_frame(
+    rows = data_frame(
         cursor,
-        """SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? AND (? OR split <>
-          ?)
-           ORDER BY split = ?, position""",
-        [dataset, asked, ASKED, ASKED],
+        """SELECT pair_id, pert, gene, label, split, position FROM pair
+           WHERE dataset = ? AND (? OR split <> ?)""",
+        [dataset, asked, ASKED],
     )
+    # Rows lie in their order, but for those of a file that was undone and came again: to sort a
+    # million in the store takes memory and time.
+    position, is_asked = rows.pop("position").to_numpy(), (rows["split"] == ASKED).to_numpy()
+    if is_asked.any() or np.any(np.diff(position) < 0):
+        rows = rows.take(np.lexsort((position, is_asked))).reset_index(drop=True)
+    return rows
 
 
 def pairs_sha256(pairs: Iterable[tuple[str, str, str]]) -> str:

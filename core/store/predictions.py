@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -171,6 +171,12 @@ def insertion_of(run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[s
     )
 
 
+def insertion_of_columns(run: str, columns: Mapping[str, Sequence[Any]]) -> Insertion:
+    """Return finished rows by the fields of `Prediction`, each of shape (n_rows,)."""
+    arrays = {name: arrow_array(_TABLE[name], values) for name, values in columns.items()}
+    return insertion("prediction", {"run": pa.repeat(run, len(columns["pair_id"])), **arrays})
+
+
 def insertion_of_failed(run: str, rows: Sequence[Failed]) -> Insertion:
     """Return rows that failed: numbers are NULL, `error` is the kind and message, tokens are those
     of the calls."""
@@ -332,16 +338,16 @@ def scored_columns(cursor: Cursor, run: str) -> pd.DataFrame:
 
     Columns: pair_id, prediction_up, prediction_down, p_de, p_up_given_de, flags, support. To join
     and sort a million rows in the store takes 300 MB, and who scores them has their pairs already.
+    Without a join, which a kNN alone needs, they come as they were written: mostly in file order.
     """
-    return data_frame(
-        cursor,
-        f"""WITH {_NEIGHBOURS}
-            SELECT q.pair_id, q.prediction_up, q.prediction_down, q.p_de, q.p_up_given_de, q.flags,
-              n.support
-            FROM prediction q LEFT JOIN neighbours n ON n.pair_id = q.pair_id WHERE q.run = ? AND
-              q.error IS NULL""",
-        [run, run, run],
-    )
+    columns = "q.pair_id, q.prediction_up, q.prediction_down, q.p_de, q.p_up_given_de, q.flags"
+    rows = f"{columns}, NULL::DOUBLE AS support FROM prediction q"
+    has_neighbours = one(cursor, f"WITH {_NEIGHBOURS} SELECT 1 FROM neighbours LIMIT 1", [run, run])
+    if has_neighbours:
+        neighbours = "LEFT JOIN neighbours n ON n.pair_id = q.pair_id"
+        rows = f"{columns}, n.support FROM prediction q {neighbours}"
+    query = f"WITH {_NEIGHBOURS} SELECT {rows} WHERE q.run = ? AND q.error IS NULL"
+    return data_frame(cursor, query, [run, run, run])
 
 
 def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:

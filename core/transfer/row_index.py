@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -13,35 +14,35 @@ from core.base.errors import InputError
 from core.base.types import TRAIN
 from core.stats import validate
 from core.stats.arrays import Bools, Codes
-from core.stats.scores_and_labels import outcome_of
+from core.stats.scores_and_labels import Outcome, outcome_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RowIndex:
     """All rows of a dataset, in file order.
 
-    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown.
-    known: the labelled rows of the training split; predictions learn from no others.
-    known_positions: their positions among all rows, in order. positions: pair id → position.
+    symbols: distinct, in alphabetical order. ids: of the pairs, as Arrow has texts: a million of
+    Python's take 70 MB. labels: objects of shape (n_rows,), None if unknown. outcome: by the
+    labels. is_training: flags of the rows of the training split.
     """
 
     symbols: tuple[str, ...]
-    pair_ids: tuple[str, ...]
+    ids: pa.Array
     rows: Rows
     labels: NDArray[np.object_]
-    known: Knowledge
-    known_positions: Codes
-    positions: Mapping[str, int]
+    outcome: Outcome
+    is_training: Bools
 
     @classmethod
     def build(
         cls,
-        pair_ids: Sequence[str],
-        pert: Sequence[str],
-        gene: Sequence[str],
+        pair_ids: Sequence[str] | pd.Series[str],
+        pert: Sequence[str] | pd.Series[str],
+        gene: Sequence[str] | pd.Series[str],
         labels: ArrayLike,
         splits: ArrayLike = TRAIN,
     ) -> RowIndex:
@@ -52,57 +53,80 @@ class RowIndex:
         """
         import pandas as pd
 
-        symbols = sorted({*pert, *gene})
-        places = pd.Index(np.asarray(symbols, dtype=object))
-        perts = pd.Index(np.asarray(pert, dtype=object))
-        genes = pd.Index(np.asarray(gene, dtype=object))
-        rows = Rows(places.get_indexer(perts), places.get_indexer(genes))
-        label_array = np.asarray(labels, dtype=object)
-        labelled = knowledge_of(label_array, rows)
-        is_training = np.broadcast_to(np.asarray(splits, dtype=object) == TRAIN, len(rows))
-        labelled_positions = np.flatnonzero(pd.notna(label_array))
-        known_positions = labelled_positions[is_training[labelled_positions]]
-        known = labelled.take(is_training[labelled_positions])
-        positions = dict(zip(pair_ids, range(len(rows)), strict=True))
-        return cls(
-            tuple(symbols), tuple(pair_ids), rows, label_array, known, known_positions, positions
+        coded = [pd.factorize(pd.Series(texts, dtype="str")) for texts in (pert, gene)]
+        symbols = sorted({symbol for _, distinct in coded for symbol in distinct})
+        place = {symbol: code for code, symbol in enumerate(symbols)}
+        rows = Rows(
+            *(
+                np.array([place[symbol] for symbol in distinct], dtype=np.intp)[codes]
+                for codes, distinct in coded
+            )
         )
+        ids, label_array = _arrow_texts(pair_ids), np.asarray(labels, dtype=object)
+        outcome = outcome_of(label_array)
+        validate.same_length(labels=outcome.labelled, rows=rows, pair_ids=ids)
+        is_training = np.broadcast_to(np.asarray(splits, dtype=object) == TRAIN, len(rows))
+        return cls(tuple(symbols), ids, rows, label_array, outcome, is_training)
 
     @classmethod
     def of_frame(cls, dataset: pd.DataFrame) -> RowIndex:
         """Return the index of a frame with one row per pair: pair_id, pert, gene, label (missing if
         unknown), split."""
-        columns = dataset["pert"], dataset["gene"], dataset["label"], dataset["split"]
-        pert, gene, labels, splits = map(_shared_texts, columns)
-        return cls.build(dataset["pair_id"].tolist(), pert.tolist(), gene.tolist(), labels, splits)
+        labels, splits = (_shared_texts(dataset[name]) for name in ("label", "split"))
+        return cls.build(dataset["pair_id"], dataset["pert"], dataset["gene"], labels, splits)
+
+    @cached_property
+    def pair_ids(self) -> tuple[str, ...]:
+        """The pairs' ids."""
+        return tuple(self.ids.to_pylist())
+
+    @cached_property
+    def known(self) -> Knowledge:
+        """The labelled rows of the training split; predictions learn from no others."""
+        return _knowledge(self.outcome, self.rows, self.outcome.labelled & self.is_training)
+
+    @cached_property
+    def known_positions(self) -> Codes:
+        """The positions of the known rows among all, in order."""
+        return np.flatnonzero(self.outcome.labelled & self.is_training)
 
     @property
     def labelled_positions(self) -> Codes:
         """The positions of all labelled rows, including those outside the training split."""
-        import pandas as pd
-
-        return np.flatnonzero(pd.notna(self.labels))
+        return np.flatnonzero(self.outcome.labelled)
 
     def knows(self, row: int) -> bool:
         """Return whether predictions may learn from the row at this position."""
         return bool(np.isin(row, self.known_positions))
 
-    def positions_of(self, pair_ids: Sequence[str]) -> Codes:
+    def positions_of(self, pair_ids: Sequence[str] | pd.Series[str]) -> Codes:
         """Return the positions of the rows with these ids. Raise InputError for unknown ids, naming
         the first."""
-        found = map(self.positions.__getitem__, pair_ids)
-        try:
-            return np.fromiter(found, dtype=np.intp, count=len(pair_ids))
-        except KeyError:
-            missing = [key for key in pair_ids if key not in self.positions]
+        import pyarrow.compute as pc
+
+        ids = _arrow_texts(pair_ids)
+        if ids.equals(self.ids):  # to look up a million takes a while
+            return np.arange(len(ids))
+        places = pc.index_in(ids, value_set=self.ids)
+        if places.null_count:
+            missing = ids.filter(places.is_null())
             raise InputError(
-                f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,}"
-                " ids are not)"
-            ) from None
+                f"row {missing[0].as_py()!r}: not in this dataset ({len(missing):,} of"
+                f" {len(ids):,} ids are not)"
+            )
+        return np.asarray(places, dtype=np.intp)
 
     def symbol(self, code: int) -> str:
         """Return the symbol of a code."""
         return self.symbols[code]
+
+
+def _arrow_texts(texts: Sequence[str] | pd.Series[str]) -> pa.Array:
+    """Return texts as one array of Arrow."""
+    import pyarrow as pa
+
+    array = pa.array(texts, pa.large_string())
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _shared_texts(values: pd.Series[str]) -> NDArray[np.object_]:
@@ -187,8 +211,12 @@ def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
     unknown."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows)
+    return _knowledge(outcome, rows, outcome.labelled)
+
+
+def _knowledge(outcome: Outcome, rows: Rows, chosen: Bools) -> Knowledge:
     flags = np.stack((outcome.labelled, outcome.effect, outcome.directed, outcome.up), axis=1)
-    return Knowledge(rows, flags).take(outcome.labelled)
+    return Knowledge(rows, flags).take(chosen)
 
 
 def visible_rows(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bools:

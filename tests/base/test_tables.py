@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base import tables
 from core.base.errors import InputError, UnknownFormat
 from core.base.tables import NumberStyle, Table, delimiter_of, number_style, table_of, text_table
 from core.base.texts import quote
@@ -218,3 +219,53 @@ def test_any_bytes_are_rows_rejections_or_an_error(content: bytes) -> None:
     lines = [line for line, _ in kept] + [bad.line for bad in read.rejected]
     assert all(len(row) == len(read.header) for _, row in kept)
     assert len(set(lines)) == len(lines)  # a record is kept or rejected, once
+
+
+PIECES = [
+    "a,b",
+    "a",
+    "\n",
+    "\r\n",
+    "\r",
+    ",",
+    '"',
+    '"x\ny",z',
+    "ü,1",
+    "c,d\n" * 3,
+    "\x00,\x0b",
+    " ",
+]
+
+
+@given(
+    st.lists(st.sampled_from([*(p.encode() for p in PIECES), b"\xff,g", b"p,q,r\n"]), max_size=30),
+    st.integers(1, 40),
+    st.integers(1, 5),
+)
+def test_rows_read_in_blocks_are_those_read_one_by_one(
+    pieces: list[bytes], block_bytes: int, rows_of_a_part: int
+) -> None:
+    """Blocks of a few characters end within rows, quotes and line ends."""
+    content = b"one,two\n" + b"".join(pieces)
+    singly = table(content)
+    records = list(singly.records())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_CHUNK_BYTES", block_bytes)
+        by_parts = table(content)
+        parts = [*by_parts.parts(rows_of_a_part)]
+    read = [
+        (line, [*cells])
+        for part in parts
+        for line, cells in zip(part.index, part.itertuples(index=False, name=None), strict=True)
+    ]
+    assert read == records
+    assert by_parts.rejected == singly.rejected
+
+
+def test_rows_that_were_read_ahead_come_before_blocks() -> None:
+    content = b"one,two\n" + b"".join(b"%d,x\n" % i for i in range(40_000))
+    read = table(content)
+    read.sample()
+    [part] = read.parts()
+    assert part["one"].tolist() == [str(i) for i in range(40_000)]
+    assert part.index.tolist() == list(range(2, 40_002))

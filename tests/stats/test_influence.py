@@ -11,6 +11,7 @@ from core.stats.influence import (
     covariance,
     effective_clusters,
     influence_of,
+    squared_influence,
     variance_of,
 )
 from core.stats.scores_and_labels import outcome_of, scores_from_probabilities, tasks
@@ -79,8 +80,9 @@ def test_clusters_of_one_row_carry_as_much_as_normal_rows_and_large_ones_as_clus
         np.ones((2, n), bool),
         np.zeros(n, int),
     )
-    assert carrying_rows(found, np.ones(1))[0] == pytest.approx(n / 3, rel=0.05)
-    assert effective_clusters(found, np.ones(1), [np.arange(n)])[0][0] == pytest.approx(n, rel=0.15)
-    assert effective_clusters(found, np.ones(1), [np.arange(n) % 30])[0][0] == pytest.approx(
+    squared = squared_influence(found, np.ones(1))
+    assert carrying_rows(squared)[0] == pytest.approx(n / 3, rel=0.05)
+    assert effective_clusters(found, squared, [np.arange(n)])[0][0] == pytest.approx(n, rel=0.15)
+    assert effective_clusters(found, squared, [np.arange(n) % 30])[0][0] == pytest.approx(
         30, rel=0.05
     )

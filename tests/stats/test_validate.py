@@ -2,10 +2,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.base.errors import InputError
 from core.base.types import Label
 from core.stats import validate
+
+
+@given(st.lists(st.integers(-1, 12)))
+def test_codes_of_small_numbers_are_those_of_a_sort(values: list[int]) -> None:
+    names, codes = validate.names_and_codes("gene", np.array(values, dtype=np.intp))
+    distinct, inverse = np.unique(np.array(values, dtype=np.intp), return_inverse=True)
+    assert (names.tolist(), codes.tolist()) == (distinct.tolist(), inverse.tolist())
 
 
 def test_named_rows_counts_what_it_does_not_name() -> None:

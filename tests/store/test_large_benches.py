@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import large_run, plain_store, store
+from bench import large_run, plain_store, store, tables
 
 
 @pytest.mark.soak
@@ -27,3 +27,10 @@ def test_both_stores_hold_the_same_run(tmp_path: Path, monkeypatch: pytest.Monke
     assert store.score_store(ours)["aurocs"] == pytest.approx(
         plain_store.score_plain(plain)["aurocs"], abs=1e-12
     )
+
+
+@pytest.mark.soak
+def test_tables_are_imported_and_scored_beside_their_floors() -> None:
+    measured = tables.run_large(400)
+    assert measured["max_abs_diff"] < 1e-12
+    assert all(measured[f"{what}_ratio"] > 0 for what in ("import_labels", "import_run", "score"))

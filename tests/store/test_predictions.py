@@ -9,7 +9,7 @@ from core.base.types import RANK_METHODS, Prediction, RowResult, TraceEvent
 from core.runs import actions, audited_rows
 from core.runs.audited_rows import audit_rows
 from core.runs.workspace import Workspace
-from core.store import predictions, runs, traces
+from core.store import pairs, predictions, runs, traces
 from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
 
 
@@ -222,3 +222,21 @@ def test_a_change_of_unknown_direction_is_hit_by_either_direction(
             )
     assert found(small_workspace, RowFilter(outcome="hit")) == ["Pa_Ga"]
     assert found(small_workspace, RowFilter(outcome="miss")) == ["Pa_Gb", "Pb_Ga"]
+
+
+@pytest.mark.soak
+def test_pairs_come_in_their_order_however_they_lie(small_workspace: Workspace) -> None:
+    """As after an undo and another import: file order counts, and what people typed stands last."""
+    with small_workspace.store.write() as db:
+        dataset = runs.find(db, "debate").dataset
+        asked = pairs.add_asked(db, dataset, "Pz", "Gz").pair_id
+        before = pairs.frame(db, dataset, asked=True)
+        db.execute("UPDATE pair SET position = 100 - position WHERE dataset = ?", [dataset])
+        after = pairs.frame(db, dataset, asked=True)
+        own = pairs.frame(db, dataset)
+    assert before["pair_id"].tolist()[-1] == asked
+    in_file = before["pair_id"].tolist()[:-1]
+    assert after["pair_id"].tolist() == [*in_file[::-1], asked]
+    assert own["pair_id"].tolist() == in_file[::-1]
+    assert [*own.columns] == ["pair_id", "pert", "gene", "label", "split"]
+    assert own.index.tolist() == [*range(len(own))]

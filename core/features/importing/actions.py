@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from dataclasses import replace as replace_in
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,15 +98,14 @@ def import_files(
     """Import found files; see `import_paths`. read: returns a file's content, or raises
     DeskError."""
     workspace.refuse_if_read_only("import", ", ".join(map(str, map(attrgetter("path"), files))))
-    tables: list[tuple[int, Path, FileContent]] = []
+    tables: list[tuple[Path, FileContent]] = []
     outcomes: list[Imported] = []
     for at, (path, chosen, problem) in enumerate(files):
         on_file(at / (2 * len(files)), f"reading {path.name}")
         try:
             if problem:
                 raise UnknownFormat(f"{path}: {problem}")
-            content = read(path)
-            tables.append((_PRECEDENCE.get(content.kind, _LAST), path, content))
+            tables.append((path, read(path)))
         except UnknownFormat as error:
             outcomes.append(
                 _failed_import(str(path), error)
@@ -117,9 +116,13 @@ def import_files(
             outcomes.append(_failed_import(str(path), error))
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
-    for at, (_, path, table) in enumerate(sorted(tables, key=itemgetter(0))):
-        on_file(0.5 + at / (2 * len(tables)), f"writing {path.name}")
+    n_tables = len(tables)
+    tables.sort(key=lambda found: _PRECEDENCE.get(found[1].kind, _LAST))
+    while tables:  # what was read goes before results are computed, which takes memory too
+        path, table = tables.pop(0)
+        on_file(0.5 + (n_tables - len(tables) - 1) / (2 * n_tables), f"writing {path.name}")
         outcomes += _import_or_report(workspace, table, str(path), options)
+        del table
     keep_results(workspace)
     return outcomes
 

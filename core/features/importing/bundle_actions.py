@@ -340,7 +340,7 @@ def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -
     other pairs: a run comes whole, or not at all.
     """
     rows = bundle.parts["prediction"].select(["pair_id", "pert", "gene"]).to_pydict()
-    target = dataset_of_rows(db, rows["pair_id"], path, options)
+    target = dataset_of_rows(db, bundle.parts["prediction"]["pair_id"], path, options)
     about = bundle.dataset
     theirs = printable(f"{about.name} ({about.organism}, {about.context}; {about.rows:,} rows)")
     if target.organism != about.organism:

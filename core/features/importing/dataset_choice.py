@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+import pyarrow as pa
 
 from core.base.archives import bare_name
 from core.base.errors import StateError
@@ -63,14 +63,14 @@ def choose_dataset(
 
 def _recognise(db: Cursor, table: PairTable, path: str) -> tuple[str, str]:
     """Return the name of the dataset that rows belong to if nobody says which, and why."""
-    ids = [*map(attrgetter("pair_id"), table.pairs)]
+    ids = table.rows["pair_id"]
     n_known = dict(pairs.datasets_with(db, ids))
     existing, holders = dict[str, Dataset](), list[str]()
     for dataset in datasets.list_all(db):
         existing[dataset.name] = dataset
         if 2 * n_known.get(dataset.id, 0) > len(ids) and _takes_rows(db, dataset):
             holders.append(dataset.name)
-    if NAME in holders or (not holders and are_challenge(ids)):
+    if NAME in holders or (not holders and are_challenge(ids.to_pylist())):
         return NAME, ""
     if len(holders) > 1:
         raise StateError(f"{path}: may belong to {', '.join(holders)}; choose one with --dataset")
@@ -137,9 +137,9 @@ def _refuse_other_files(db: Cursor, table: PairTable, dataset: Dataset, path: st
 def _refuse_other_organism(table: PairTable, dataset: Dataset, path: str) -> None:
     organism = _organism(table)
     if _are_other_organisms(organism, dataset.organism):
-        first = table.pairs[0]
+        pert, gene = (table.rows[name][0].as_py() for name in ("pert", "gene"))
         raise StateError(
-            f"{path}: {organism} genes ({quote(first.pert)}, {quote(first.gene)}, …), but dataset"
+            f"{path}: {organism} genes ({quote(pert)}, {quote(gene)}, …), but dataset"
             f" {dataset.name} is {dataset.organism}, and rows of two organisms are never merged;"
             " --name OTHER alone makes another dataset"
         )
@@ -150,7 +150,12 @@ def _are_other_organisms(one: str, other: str) -> bool:
 
 
 def _organism(table: PairTable) -> Organism:
-    return organism_of({*chain.from_iterable(map(attrgetter("pert", "gene"), table.pairs))})
+    return organism_of(symbols_of(table.rows))
+
+
+def symbols_of(rows: pa.Table) -> set[str]:
+    """Return the perturbations and genes of rows."""
+    return {symbol for name in ("pert", "gene") for symbol in rows[name].unique().to_pylist()}
 
 
 def _new_dataset(name: str, table: PairTable) -> Dataset:
@@ -259,6 +264,8 @@ IDS: Final = frozenset(
     )
 )
 
+_MOST_IDS: Final = 9_518  # of both
+
 
 def digest_of(ids: Collection[str]) -> str:
     """Return the SHA-256 of ids, whatever their order."""
@@ -268,4 +275,4 @@ def digest_of(ids: Collection[str]) -> str:
 def are_challenge(ids: Collection[str]) -> bool:
     """Return whether these are all ids of the challenge's train.csv, of its test.csv, or of
     both."""
-    return digest_of(ids) in IDS
+    return len(ids) <= _MOST_IDS and digest_of(ids) in IDS

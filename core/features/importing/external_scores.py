@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -25,7 +25,7 @@ from core.base.types import EXTERNAL_SCORE, Flag, Prediction, Rejected, RowResul
 from core.features.importing.name_kinds import is_log_p_name, is_p_value_name, is_rank_name
 from core.features.importing.pairs import IDENTITY, TableRows, unique_rows
 from core.features.importing.roles import NO_SCORES, ROLES, Roles, fold
-from core.features.importing.submissions import SubmissionTable, TakeRow
+from core.features.importing.submissions import SubmissionTable
 from core.features.importing.symbols import clean
 from core.stats.ranks import percentiles
 
@@ -218,7 +218,9 @@ def choose_columns(table: ScoreTable, de: str | None, direction: str | None) -> 
     return [chosen._replace(name=", ".join(chosen.used))]
 
 
-def run_of(table: ScoreTable, columns: Columns, take: TakeRow) -> SubmissionTable:
+def run_of(
+    table: ScoreTable, columns: Columns, take: Callable[[RowResult], None]
+) -> SubmissionTable:
     """Return the run of the rows for which at least one of the columns has a number, and hands its
     rows on."""
     _, de, direction = columns

@@ -10,15 +10,22 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain
-from operator import attrgetter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.base.config import Settings
 from core.base.errors import StateError
 from core.base.texts import NO_LABEL
 from core.base.types import Label, Rejected
 from core.features.importing import dataset_choice
-from core.features.importing.dataset_choice import CellLine, choose_dataset, combine_files
+from core.features.importing.dataset_choice import (
+    CellLine,
+    choose_dataset,
+    combine_files,
+    symbols_of,
+)
 from core.features.importing.import_target import (
     Imported,
     ImportedRows,
@@ -46,27 +53,28 @@ def write_pairs(
         datasets.add(db, target)
     if table.cell_line is not None:
         return write_file(db, settings, table, path, target, options)
-    known = pairs.labels(db, target.id)
-    n_rows, new_pairs, rejected = 0, [], list(table.rejected)
-    for pair, line in zip(table.pairs, table.lines, strict=True):
-        if pair.pair_id not in known:
-            new_pairs.append(pair)
-        elif known[pair.pair_id] != pair.label:
-            label, known_label = (
-                f"label {one}" if one else NO_LABEL for one in (pair.label, known[pair.pair_id])
-            )
-            detail = (
-                f"{pair.pair_id} has {label} in this file, {known_label} in dataset {target.name}"
-            )
-            rejected.append(Rejected(path, line, "conflicting label", detail))
-            continue
-        n_rows += 1
+    known = pairs.label_columns(db, target.id)
+    places = pc.index_in(table.rows["pair_id"], known["pair_id"])
+    stated, known_labels = table.rows["label"], known["label"].take(places)
+    is_other = pc.not_equal(*(pc.fill_null(labels, "") for labels in (stated, known_labels)))
+    is_new = places.is_null().to_numpy()
+    differs = ~is_new & is_other.to_numpy()
+    rejected = [*table.rejected]
+    for at in np.flatnonzero(differs).tolist():
+        label, known_label = (
+            f"label {one}" if (one := labels[at].as_py()) else NO_LABEL
+            for labels in (stated, known_labels)
+        )
+        pair_id = table.rows["pair_id"][at].as_py()
+        detail = f"{pair_id} has {label} in this file, {known_label} in dataset {target.name}"
+        rejected.append(Rejected(path, table.lines[at], "conflicting label", detail))
+    n_rows, new_rows = len(table.rows) - int(differs.sum()), table.rows.filter(pa.array(is_new))
     refuse_empty_import(path, n_rows, rejected, options)
     source = record_import(db, settings, table, path, ImportedRows(n_rows, rejected, target.id))
-    pairs.add(db, target.id, new_pairs, source)
-    pairs.add_genes(db, chain.from_iterable(map(attrgetter("pert", "gene"), new_pairs)), {})
+    pairs.add_rows(db, target.id, new_rows, source)
+    pairs.add_genes(db, symbols_of(new_rows), {})
     packs.describe_genes(db, settings)
-    n_known = n_rows - len(new_pairs)
+    n_known = n_rows - len(new_rows)
     known_rows_said = (f"{n_known} rows were already in {target.name}",) if n_known else ()
     why = (
         (f"{choice.describe()}: {choice.reason}",)
@@ -108,7 +116,7 @@ def write_file(
     refuse_empty_import(
         path, n_rows, [*rejected, *elsewhere] if options.strict else rejected, options
     )
-    pairs.add_genes(db, chain.from_iterable(map(attrgetter("pert", "gene"), table.pairs)), {})
+    pairs.add_genes(db, symbols_of(table.rows), {})
     packs.describe_genes(db, settings)
     message = "; ".join((*_describe_rows(line, target.name, elsewhere), *table.notes))
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)

@@ -4,8 +4,11 @@ written in one transaction."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.base.archives import bare_name
 from core.base.config import Settings
@@ -13,7 +16,7 @@ from core.base.errors import InputError, StateError
 from core.base.hashes import sha256_of
 from core.base.texts import quote
 from core.base.types import EXTERNAL_SCORE, Rejected
-from core.features.importing.external_scores import ScoreTable, choose_columns, run_of
+from core.features.importing.external_scores import Columns, ScoreTable, choose_columns, run_of
 from core.features.importing.import_target import (
     Imported,
     ImportedRows,
@@ -27,6 +30,7 @@ from core.runs.audited_rows import AuditedRows
 from core.runs.run_folder import folder_of_run
 from core.runs.run_state import refuse_live
 from core.scoring.score_result import same_runs_sentence
+from core.stats.arrays import Bools
 from core.store import Cursor, changes, datasets, imports, notes, pairs, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -46,10 +50,11 @@ def split_scores(
             f"--name {options.name}: {path} makes {len(found)} runs, expected one; choose columns"
             " by --de and --dir"
         )
-    return (
-        (spool_rows(partial(run_of, table, columns)), f"{path} [{columns.name}]")
-        for columns in found
-    )
+    return ((_spooled(table, columns), f"{path} [{columns.name}]") for columns in found)
+
+
+def _spooled(table: ScoreTable, columns: Columns) -> SubmissionTable:
+    return spool_rows(lambda spool: run_of(table, columns, spool.add))
 
 
 def rows_of(table: SubmissionTable) -> AuditedRows:
@@ -72,7 +77,7 @@ def find_run(db: Cursor, run: str) -> Run | None:
 
 
 def dataset_of_rows(
-    db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions
+    db: Cursor, pair_ids: pa.ChunkedArray, path: str, options: ImportOptions
 ) -> Dataset:
     """Return the chosen dataset, else the one that knows most of these ids. Raise InputError if
     none knows any."""
@@ -80,9 +85,10 @@ def dataset_of_rows(
         return datasets.find(db, options.dataset)
     known = pairs.datasets_with(db, pair_ids)
     if not known:
+        first = pair_ids[0].as_py() if len(pair_ids) else "…"
         raise InputError(
             f"{path}: no dataset here knows any of its {len(pair_ids)} ids, such as"
-            f" {quote(next(iter(pair_ids), '…'))}; expected PERT_GENE of a dataset that is here."
+            f" {quote(first)}; expected PERT_GENE of a dataset that is here."
             " Import its files first (of the challenge, train.csv and test.csv), or say by --column"
             " id=NAME, or pert=NAME and gene=NAME, which columns name the pairs"
         )
@@ -90,15 +96,16 @@ def dataset_of_rows(
 
 
 def known_rows(
-    db: Cursor, target: Dataset, ids: Sequence[str], lines: Sequence[int], path: str
-) -> tuple[list[bool], list[Rejected]]:
+    db: Cursor, target: Dataset, ids: pa.ChunkedArray, lines: Sequence[int], path: str
+) -> tuple[Bools, list[Rejected]]:
     """Return whether a dataset has each row, and the rejections of rows that it lacks."""
-    known = pairs.labels(db, target.id)
-    keep = [key in known for key in ids]
+    known = pairs.label_columns(db, target.id)["pair_id"]
+    keep: Bools = pc.is_in(ids, value_set=known).to_numpy()
     rejected = [
-        Rejected(path, line, "unknown id", f"{key!r} is not in dataset {target.name}")
-        for key, line, is_known in zip(ids, lines, keep, strict=True)
-        if not is_known
+        Rejected(
+            path, lines[at], "unknown id", f"{ids[at].as_py()!r} is not in dataset {target.name}"
+        )
+        for at in np.flatnonzero(~keep).tolist()
     ]
     return keep, rejected
 
@@ -146,15 +153,12 @@ def write_run(
     replaced."""
     target, keep, rejected = _match_rows(db, table, path, options)
     if table.kind == "sample_submission":  # a form to fill in
-        record_import(db, settings, table, path, ImportedRows(sum(keep), rejected, target.id))
+        n_rows = int(keep.sum())
+        record_import(db, settings, table, path, ImportedRows(n_rows, rejected, target.id))
         message = "an empty form: its ids match; no run was made"
-        return Imported(
-            path, table.kind, target.name, sum(keep), tuple(rejected), message=message
-        ), {}
+        return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message), {}
     rows = rows_of(table)
-    known = rows.without(
-        [pair_id for pair_id, is_known in zip(rows.pair_ids, keep, strict=True) if not is_known]
-    )
+    known = rows.without(rows.pair_ids.filter(pa.array(~keep)).to_pylist())
     name, existing = free_name(db, target.id, run_name(table, path), path, table.sha256, options)
     replaced = {} if existing is None else delete_replaced_run(db, settings, existing)
     run = audited_rows.write_run(
@@ -186,16 +190,16 @@ def write_run(
 
 def _match_rows(
     db: Cursor, file: SubmissionTable, path: str, options: ImportOptions
-) -> tuple[Dataset, list[bool], list[Rejected]]:
+) -> tuple[Dataset, Bools, list[Rejected]]:
     """Return the dataset of a submission, which of its rows the dataset knows, and every rejected
     row."""
     ids, found = rows_of(file).pair_ids, list(file.rejected)
-    if not ids:
+    if not len(ids):
         refuse_empty_import(path, 0, found, options)
     target = dataset_of_rows(db, ids, path, options)
     keep, unknown = known_rows(db, target, ids, file.lines, path)
     rejected = [*found, *unknown]
-    refuse_empty_import(path, sum(keep), rejected, options)
+    refuse_empty_import(path, int(keep.sum()), rejected, options)
     return target, keep, rejected
 
 
@@ -209,7 +213,7 @@ def find_bundled_run(
     """Return the outcome for a submission whose run is here because a bundle brought it; None for
     any other."""
     ids = rows_of(table).pair_ids
-    if not ids or table.kind != "submission":
+    if not len(ids) or table.kind != "submission":
         return None
     key = _run_id(table, dataset_of_rows(db, ids, path, options))
     existing = find_run(db, key)

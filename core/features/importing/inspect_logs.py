@@ -31,7 +31,6 @@ from core.base.types import Flag, Label, Prediction, Rejected, RowResult, TraceE
 from core.features.importing.submissions import (
     CERTAIN,
     SubmissionTable,
-    TakeRow,
     check_packaged,
     describe_differing,
     is_uniform,
@@ -40,6 +39,7 @@ from core.features.importing.submissions import (
 from core.features.importing.traces import KEY, PackagedTrace, read_trace
 from core.llm.answers import LABELS, read_label, read_option
 from core.llm.completion import ending_of, part_thinking, read_parts
+from core.runs.audited_rows import RowSpool
 
 JsonObject = dict[str, Any]
 HEADER = "header.json"
@@ -74,19 +74,19 @@ def _names_in(content: Content) -> list[str]:
 
 
 def read_log(
-    content: Content, name: str, sha256: str, take: TakeRow | None = None
+    content: Content, name: str, sha256: str, spool: RowSpool | None = None
 ) -> SubmissionTable:
     """Return the rows of a log, one an id; line: the number in the file of its first sample. Raise
     InputError or UnsafeFile.
 
-    take: as in `core.features.importing.submissions.read_submission`.
+    spool: as in `core.features.importing.submissions.read_submission`.
     """
     rows: list[RowResult] = []
     rejected: list[Rejected] = []
     waiting: dict[str, list[tuple[int, RowResult]]] = {}  # rows by id, where there are epochs
     lines: dict[str, dict[int, int]] = {}  # id → epoch → line
     methods, head, number, differing = Counter[str](), JsonObject(), 0, list[str]()
-    take = take or rows.append
+    take = rows.append if spool is None else spool.add
     epochs = [SAMPLE.fullmatch(path) for path in _names_in(content)] if is_zip(content) else [None]
     is_single = all(match[1] == "1" for match in epochs if match) and epochs != [None]
     for path, value in _members(content, name):

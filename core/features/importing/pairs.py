@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from itertools import repeat
+from functools import cached_property, partial
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
 
 from core.base.errors import InputError
 from core.base.tables import Table
@@ -22,6 +22,8 @@ from core.base.types import Label, Pair, Rejected, RejectReason
 from core.features.importing.perturbations import gene_of_condition
 from core.features.importing.roles import explain_repeats, is_often
 from core.features.importing.symbols import clean, spreadsheet_damage
+from core.stats.arrays import Codes
+from core.store.pairs import PAIR_COLUMNS
 
 T = TypeVar("T")
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
@@ -68,12 +70,19 @@ class TableRows:
 
 @dataclass(frozen=True, kw_only=True)
 class PairTable(TableRows):
-    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case;
-    None for other files."""
+    """The pairs of one file. rows: a column of texts for each field of `Pair`. cell_line: the one
+    that a file of PerturbQA is about, in lower case; None for other files."""
 
     kind: PairKind
-    pairs: tuple[Pair, ...]
+    rows: pa.Table
     cell_line: str | None = None
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The rows as records; a million of them take seconds."""
+        ids, perts, genes, labels, splits = (column.to_pylist() for column in self.rows.columns)
+        typed = [label and Label(label) for label in labels]
+        return tuple(map(Pair, ids, perts, genes, typed, splits))
 
 
 class Part(NamedTuple):
@@ -102,26 +111,29 @@ def unique_rows(
     (see `explain_repeats`).
     """
     lines: dict[str, int] = {}
-    read: list[pd.DataFrame] = []
+    read: list[tuple[NDArray[np.object_], pd.DataFrame]] = []
     for rows in table.parts():
         (ids, perts, genes), faults = _name_rows(rows)
         keep = _reject(table, rows.index, [*faults, *(check(rows) if check else ())])
-        ids, perts, genes, rows = ids[keep], perts[keep], genes[keep], rows[keep]
-        again = pd.Series(ids).duplicated() | pd.Series(ids).isin(lines)
-        lines |= dict(zip(ids[~again], rows.index[~again], strict=True))
-        read.append(rows[[*unused]].set_axis(ids))
-        stands = partial(_stands, ids, lines)
-        _reject(table, rows.index, [(again.to_numpy(), "duplicate", stands)])
-        yield Part(ids[~again], perts[~again], genes[~again], rows[~again.to_numpy()])
-    others = pd.concat(read) if read else pd.DataFrame()
-    repeated = others.index.duplicated(keep=False)
-    if is_often(len(others) - len(lines), len(lines)):
-        others = others[repeated].reset_index(names=" id")  # no column is called so
+        if not keep.all():
+            ids, perts, genes, rows = ids[keep], perts[keep], genes[keep], rows[keep]
+        read.append((ids, rows[[*unused]]))
+        here = rows.index.to_numpy()
+        first = np.fromiter(map(lines.setdefault, ids, here.tolist()), np.intp, len(ids))
+        again = first != here
+        if again.any():
+            _reject(table, rows.index, [(again, "duplicate", partial(_stands, ids, first))])
+            ids, perts, genes, rows = ids[~again], perts[~again], genes[~again], rows[~again]
+        yield Part(ids, perts, genes, rows)
+    if is_often(sum(len(ids) for ids, _ in read) - len(lines), len(lines)):
+        others = pd.concat([cells.set_axis(ids) for ids, cells in read])
+        others = others[others.index.duplicated(keep=False)]
+        others = others.reset_index(names=" id")  # no column is called so
         explain_repeats(table.name, others[" id"], others.drop(columns=" id"))
 
 
-def _stands(ids: NDArray[np.object_], lines: Mapping[str, int], at: int) -> str:
-    return f"{quote(ids[at])} stands on line {lines[ids[at]]} already"
+def _stands(ids: NDArray[np.object_], first: Codes, at: int) -> str:
+    return f"{quote(ids[at])} stands on line {first[at]} already"
 
 
 def _reject(table: Table, lines: pd.Index, faults: Sequence[Fault]) -> NDArray[np.bool_]:
@@ -139,13 +151,17 @@ def find_empty(rows: pd.DataFrame, columns: Iterable[str]) -> list[Fault]:
     faults = list[Fault]()
     for name in columns:
         says = partial("nothing in column {0}".format, name)
-        faults.append((each(str.strip, rows[name]) == "", "empty cell", says))
+        bare = np.array([*map(str.strip, rows[name].tolist())], dtype=object)
+        faults.append((bare == "", "empty cell", says))
     return faults
 
 
 def each(function: Callable[[str], T], values: Iterable[str]) -> NDArray[np.object_]:
     """Return what a function returns for each value; it is called once for each distinct one."""
-    return np.array([*map(cache(function), values)], dtype=object)
+    codes, distinct = pd.factorize(np.asarray(values, dtype=object))
+    results = np.empty(len(distinct), dtype=object)
+    results[:] = [*map(function, distinct)]
+    return results[codes]
 
 
 def _name_rows(rows: pd.DataFrame) -> tuple[tuple[NDArray[np.object_], ...], list[Fault]]:
@@ -244,7 +260,8 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
         )
     labels = _PERTURBQA_LABELS[task]
     read = read_pairs(table, sha256, _PERTURBQA_COLUMNS, "perturbqa", labels=labels)
-    others = Counter(pair.split for pair in read.pairs if pair.split not in _KNOWN_SPLITS)
+    splits = read.rows["split"].value_counts().to_pylist()
+    others = Counter({n["values"]: n["counts"] for n in splits if n["values"] not in _KNOWN_SPLITS})
     if not others:
         return replace(read, cell_line=cell_line)
     shown = ", ".join(f"{quote(split)} ({n:,} rows)" for split, n in others.most_common(5))
@@ -266,7 +283,7 @@ def read_pairs(
     used = [*columns]
     if "id" in used and "id" not in table.header:
         used.remove("id")
-    pairs, lines = list[Pair](), list[int]()
+    parts, lines = [_rows_of((), (), (), (), ())], list[int]()
 
     def label_of(text: str) -> Label | None:
         code = clean(text).lower()
@@ -285,18 +302,26 @@ def read_pairs(
         unused = [name for name in table.header if name not in columns]
         for part in unique_rows(table, unused, find_faults):
             rows = part.rows
-            found = each(label_of, rows["label"]) if "label" in used else repeat(None)
-            splits = repeat(split) if split else each(_split_of, rows["split"])
-            pairs += map(Pair, part.ids, part.perts, part.genes, found, splits)
+            none = np.full(len(rows), None)
+            found = each(label_of, rows["label"]) if "label" in used else none
+            splits = np.full(len(rows), split) if split else each(_split_of, rows["split"])
+            parts.append(_rows_of(part.ids, part.perts, part.genes, found, splits))
             lines += rows.index.tolist()
+    pairs = pa.concat_tables(parts)
     _refuse_other_class(table, len(pairs))
     return PairTable(
         kind=kind,
-        pairs=tuple(pairs),
+        rows=pairs,
         lines=tuple(lines),
         rejected=tuple(table.rejected),
         sha256=sha256,
     )
+
+
+def _rows_of(*columns: ArrayLike) -> pa.Table:
+    """Return columns of texts as the `rows` of a `PairTable`."""
+    texts = [pa.array(column, pa.string()) for column in columns]
+    return pa.table(dict(zip(PAIR_COLUMNS, texts, strict=True)))
 
 
 def _say_label(texts: Sequence[str], expected: str, at: int) -> str:

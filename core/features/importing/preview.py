@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
 from core.base.archives import Content
 from core.base.errors import DeskError, InputError, UnknownFormat, UnsafeFile
 from core.base.file_io import open_file
@@ -208,7 +210,7 @@ def _plan(
         ]
         return _plan_run(
             db,
-            content.ids,
+            pa.chunked_array([content.ids], pa.string()),
             content.lines,
             path,
             options,
@@ -232,7 +234,7 @@ def _plan(
 
 def _plan_run(
     db: Cursor,
-    ids: Sequence[str],
+    ids: pa.ChunkedArray,
     lines: Sequence[int],
     path: str,
     options: ImportOptions,
@@ -242,13 +244,13 @@ def _plan_run(
     """Add how many rows of predictions a dataset has."""
     dataset = dataset_of_rows(db, ids, path, options)
     keep, unknown = known_rows(db, dataset, ids, lines, path)
-    rejected = preview.rejected + len(unknown)
+    n_rows, rejected = int(keep.sum()), preview.rejected + len(unknown)
     return replace(
         preview,
-        sentence=f"{what}, for {_pairs(sum(keep))} of dataset {dataset.name}",
+        sentence=f"{what}, for {_pairs(n_rows)} of dataset {dataset.name}",
         name=dataset.name,
         organism=dataset.organism,
-        rows=sum(keep),
+        rows=n_rows,
         rejected=rejected,
     )
 

@@ -41,7 +41,8 @@ from core.features.importing.roles import (
 
 if TYPE_CHECKING:
     from core.features.importing.external_scores import ScoreTable
-    from core.features.importing.submissions import SubmissionTable, TakeRow
+    from core.features.importing.submissions import SubmissionTable
+    from core.runs.audited_rows import RowSpool
 
 AnyTable = Union[PairTable, "SubmissionTable", "ScoreTable"]
 KEYS: Final = ("id", "pert", "gene")
@@ -111,7 +112,7 @@ def _read_table(table: Table, roles: Roles, sha256: str, spooled: bool) -> AnyTa
 
 
 def _read_run(
-    read_rows: Callable[[TakeRow | None], SubmissionTable], spooled: bool
+    read_rows: Callable[[RowSpool | None], SubmissionTable], spooled: bool
 ) -> SubmissionTable:
     if not spooled:
         return read_rows(None)

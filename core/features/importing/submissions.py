@@ -16,12 +16,21 @@ from core.base.row_schema import FILE_SUM_TOLERANCE
 from core.base.tables import NumberStyle, Table
 from core.base.texts import quote
 from core.base.types import Flag, Label, Prediction, RowResult, TraceEvent, Track
-from core.features.importing.pairs import IDENTITY, Fault, TableRows, find_empty, unique_rows
+from core.features.importing.pairs import (
+    IDENTITY,
+    Fault,
+    Part,
+    TableRows,
+    each,
+    find_empty,
+    unique_rows,
+)
 from core.features.importing.roles import COLUMN_OF, SEED_COLUMN, Roles
 from core.features.importing.traces import Format, Trace, parse_trace
 from core.llm.answers import read_label
 from core.llm.completion import part_thinking
 from core.runs.audited_rows import AuditedRows, RowSpool
+from core.stats.arrays import Floats, divide
 
 # a trace's probabilities reproduce both predictions within this, else the file's numbers count
 TRACE_TOLERANCE = 2e-6
@@ -36,10 +45,7 @@ CERTAIN: Mapping[Label, tuple[float, float]] = {
     Label.NONE: (0.0, 0.0),
 }
 _COUNTS = ("tokens", "prompt_tokens", "tool_calls")
-
-
-# is given each row once it is read, so that nobody holds the traces of a large file
-TakeRow = Callable[[RowResult], None]
+_NO_TRACE = ("", "none")  # what stands in the column of traces without one
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,9 @@ class SubmissionTable(TableRows):
     fewest: so a bare id, prediction_up, prediction_down is C too. `method` is the method whose
     format most traces have, or that they name; "unknown" without traces. `model_name` is the most
     frequent one, "" if that is `none` or there is no such column. A "sample_submission" says
-    .333/.333 on every row, without a trace or a model. rows: () if they were passed on one by one
-    (see `TakeRow`), as to `audited` (`spool_rows`). spec, note: the source of a run of external
-    scores. remark: on oddities of the file, or "".
+    .333/.333 on every row, without a trace or a model. rows: () if they went to `audited` as they
+    were read (`spool_rows`), so that nobody holds the traces of a large file. spec, note: the
+    source of a run of external scores. remark: on oddities of the file, or "".
     """
 
     kind: Literal["submission", "sample_submission", "inspect_log", "external_score"]
@@ -66,10 +72,10 @@ class SubmissionTable(TableRows):
     audited: AuditedRows | None = None
 
 
-def spool_rows(read: Callable[[TakeRow], SubmissionTable]) -> SubmissionTable:
-    """Return a run whose rows are audited as they are read. read: is given what takes each."""
+def spool_rows(read: Callable[[RowSpool], SubmissionTable]) -> SubmissionTable:
+    """Return a run whose rows are audited as they are read. read: is given what takes them."""
     spool = RowSpool()
-    table = read(spool.add)
+    table = read(spool)
     return replace(table, audited=spool.finish())
 
 
@@ -102,30 +108,33 @@ class _Tally:
     differing: list[str] = field(default_factory=list)
 
 
-def read_submission(table: Table, sha256: str, take: TakeRow | None = None) -> SubmissionTable:
+def read_submission(table: Table, sha256: str, spool: RowSpool | None = None) -> SubmissionTable:
     """Return all rows with a valid id and two valid predictions; other columns may be missing or
     hold anything.
 
-    take: is given the rows, instead of the table.
+    spool: is given the rows, instead of the table.
     """
     rows: list[RowResult] = []
     lines: list[int] = []
     tally = _Tally()
-    take = take or rows.append
+    take = rows.append if spool is None else spool.add
     layout = _layout(table)
     if layout is not None:
         used = {*IDENTITY, *layout.numbers, "reasoning_trace", "model_name"}
         unused = [name for name in table.header if name not in used]
         for part in unique_rows(table, unused, partial(_faults, table, layout)):
+            lines += part.rows.index.tolist()
             one, other = (table.numbers(name, part.rows[name]) for name in layout.numbers)
             up, down = (one * other, one * (1 - other)) if layout.is_split else (one, other)
+            if spool is not None and not _has_texts(part.rows, layout):
+                spool.add_predictions(_predictions_of(part, up, down, layout, tally))
+                continue
             cells = part.rows.itertuples(index=False, name=None)
             for values in zip(part.ids, up.tolist(), down.tolist(), cells, strict=True):
                 row = _row(*values, layout, tally)
                 tally.rows += 1
                 tally.uniform += Flag.UNIFORM in row.prediction.flags
                 take(row)
-            lines += part.rows.index.tolist()
     track = _track(table, layout)
     return SubmissionTable(
         "sample_submission" if _is_sample(tally) else "submission",
@@ -230,6 +239,43 @@ def _row(
     return RowResult(prediction, events)
 
 
+def _has_texts(rows: pd.DataFrame, layout: _Layout) -> bool:
+    """Return whether some row has a trace, or an answer of a seed."""
+    names = ("reasoning_trace", *(f"reasoning_trace_seed{seed}" for seed in layout.seeds))
+    return any(
+        text.strip() not in _NO_TRACE for name in names if name in layout.at for text in rows[name]
+    )
+
+
+def _predictions_of(
+    part: Part, up: Floats, down: Floats, layout: _Layout, tally: _Tally
+) -> dict[str, Sequence[Any]]:
+    """Return the predictions that `_row` makes of rows without any text, as a column for each of
+    their fields."""
+    total = up + down
+    shares = divide(up, total).tolist()
+    uniform = np.maximum(np.abs(up - 1 / 3), np.abs(down - 1 / 3)) <= UNIFORM_TOLERANCE
+    tally.rows += len(total)
+    tally.uniform += int(uniform.sum())
+    if "model_name" in layout.at:
+        tally.models.update(part.rows["model_name"])
+    none = np.full(len(total), None)
+    counts = {
+        name: each(count_in, part.rows[COLUMN_OF[name]]) if COLUMN_OF[name] in layout.at else none
+        for name in _COUNTS
+    }
+    return {
+        "pair_id": part.ids.tolist(),
+        "prediction_up": up.tolist(),
+        "prediction_down": down.tolist(),
+        "p_de": np.minimum(total, 1.0).tolist(),
+        "p_up_given_de": [None if math.isnan(share) else share for share in shares],
+        "p_source": ["file"] * len(total),
+        "flags": [(Flag.UNIFORM,) if is_uniform else () for is_uniform in uniform.tolist()],
+        **{name: count.tolist() for name, count in counts.items()},
+    }
+
+
 def check_packaged(row: Prediction) -> Prediction:
     """Return the packaged prediction, or, if the file's numbers were changed, what follows from
     these."""
@@ -254,7 +300,7 @@ def _seed_events(cells: Sequence[str], layout: _Layout) -> list[TraceEvent]:
     events: list[TraceEvent] = []
     for seed in layout.seeds:
         text = layout.cell(cells, f"reasoning_trace_seed{seed}")
-        if text.strip() in ("", "none"):
+        if text.strip() in _NO_TRACE:
             continue
         up, down = (_number(layout.cell(cells, f"{name}_seed{seed}")) for name in _NUMBERS)
         meta = {"prediction_up": up, "prediction_down": down, **reads_otherwise(text, up, down)}
@@ -369,16 +415,16 @@ def are_replies(table: Table, roles: Roles) -> bool:
 
 
 def read_replies(
-    table: Table, roles: Roles, sha256: str, take: TakeRow | None = None
+    table: Table, roles: Roles, sha256: str, spool: RowSpool | None = None
 ) -> SubmissionTable:
     """Return a row for each reply; one that cannot be read has .333/.333, which is flagged.
 
-    take: is given the rows, instead of the table.
+    spool: is given the rows, instead of the table.
     """
     rows: list[RowResult] = []
     lines: list[int] = []
     models: dict[str, None] = {}
-    take = take or rows.append
+    take = rows.append if spool is None else spool.add
     table.note_unused(roles.unused)
     names = {"id": "id of a row"}  # unless it names the pair
     names |= {roles.of[role]: role for role in IDENTITY if role in roles.of}

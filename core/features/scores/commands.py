@@ -124,11 +124,11 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None) -> 
 def bench(
     name: Annotated[
         str,
-        typer.Argument(metavar="store|pages|bootstrap|knn|whatif|harness"),
+        typer.Argument(metavar="store|tables|pages|bootstrap|knn|whatif|harness"),
     ],
     rows: Annotated[
         int | None,
-        typer.Option(min=1, help="store: measure this many rows instead, such as 1000000."),
+        typer.Option(min=1, help="store, tables: measure this many rows instead, such as 1000000."),
     ] = None,
 ) -> None:
     """Time the code against a plain implementation, or a lower bound, measured in the same run."""
@@ -143,7 +143,7 @@ def bench(
     if not hasattr(module, "run"):
         raise InputError(f"bench {name}: a part of other benchmarks; see the bench folder")
     if rows is not None and not hasattr(module, "run_large"):
-        raise InputError(f"bench {name}: has one size; --rows is for store")
+        raise InputError(f"bench {name}: has one size; --rows is for store and tables")
     result = module.run() if rows is None else module.run_large(rows)
     show(result, "\n".join(f"{key:28} {value}" for key, value in result.items()))
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from core.base.types import Flag, Prediction, TraceEvent
 from core.features.importing.reader import read
 from core.features.importing.submissions import SubmissionTable, reads_otherwise
+from core.methods.brief_checks import check_rows, flags_with_collapse
+from core.store import predictions
 from tests.cases import as_csv
 
 PLAIN = "id,prediction_up,prediction_down"
@@ -321,3 +323,40 @@ def test_seeds_whose_text_answers_otherwise_are_flagged_and_named() -> None:
     assert [row.prediction.flags for row in table.rows] == [(Flag.ANSWER_DIFFERS,), ()]
     assert [row.events[0].meta.get("reads") for row in table.rows] == ["down", None]
     assert table.remark == "answers whose text says otherwise than their numbers: 1 (Pa_Ga seed 42)"
+
+
+NUMBER = st.sampled_from(["0", "0.1", " 0.25", "0.3333", "1e-3", "1", "", "x", "nan", "1_0", "0.7"])
+COUNT = st.sampled_from(["", "0", "12", "3.0", "x", "-1"])
+
+
+@given(
+    st.lists(
+        st.tuples(NUMBER, NUMBER, st.sampled_from(["none", "", " "]), COUNT, COUNT, COUNT),
+        min_size=1,
+        max_size=20,
+    ),
+    st.booleans(),
+)
+def test_rows_without_traces_are_the_same_by_columns_as_one_by_one(
+    rows: list[tuple[str, ...]], are_split: bool
+) -> None:
+    """What an import writes of them is what their records would be written as."""
+    numbers = "id,p_de,p_up_given_de" if are_split else PLAIN
+    header = f"{numbers},reasoning_trace,tokens_used,num_tool_calls,prompt_tokens,model_name"
+    plain = [("0.1", "0.2", "", "", "", "")] * (len(rows) + 1)  # so that columns are known
+    cells = [[f"P_G{i % 37}", *row, "m"] for i, row in enumerate([*plain, *rows])]
+    content = as_csv(header.split(","), cells)
+    singly, at_once = read(content, "s.csv"), read(content, "s.csv", spooled=True)
+    assert isinstance(singly, SubmissionTable)
+    assert isinstance(at_once, SubmissionTable)
+    assert at_once.audited is not None
+    written = [each for batch in at_once.audited.batches("r") for each in batch]
+    flags = flags_with_collapse(singly.rows, check_rows(singly.rows)[1])
+    expected = predictions.insertion_of("r", singly.rows, flags).rows
+    assert [each.table for each in written] == ["prediction"] * len(written)
+    assert [row for each in written for row in each.rows.to_pylist()] == expected.to_pylist()
+    types = {field.name: field.type for field in expected.schema}
+    assert all({field.name: field.type for field in each.rows.schema} == types for each in written)
+    assert (at_once.kind, at_once.model_name, at_once.lines, at_once.rejected) == (
+        (singly.kind, singly.model_name, singly.lines, singly.rejected)
+    )
