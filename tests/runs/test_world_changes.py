@@ -21,7 +21,8 @@ from core.runs.journal import read_progress
 from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run
-from tests.fakes.scripted import Script, request_counts, serving
+from tests.fakes.http_server import serve_in_thread
+from tests.fakes.scripted import MODEL, Script, ScriptedModel
 from tests.runs.cases import fast, status, stored_rows, wish, workspace_with
 from tests.runs.methods import Asking, here
 
@@ -39,14 +40,14 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        port = urlsplit(self.url).port or 0
-        self._serving = serving(Script(delay_s=0.02), port)
-        self.url = self._serving.__enter__()
+        port, self._model = urlsplit(self.url).port or 0, ScriptedModel(Script(delay_s=0.02))
+        self._serving = serve_in_thread(self._model.answer, MODEL, port)
+        self.url = f"{self._serving.__enter__()}/v1"
 
     def end(self) -> None:
         if self._serving is not None:
-            self.tokens += request_counts(self.url).get("tokens", 0)
             self._serving.__exit__(None, None, None)
+            self.tokens += self._model.counts["tokens"]  # with the answers given meanwhile
             self._serving = None
 
 
