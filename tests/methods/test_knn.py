@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,15 +68,7 @@ def index_of(world: World) -> RowIndex:
     pert, gene = ([names[code] for code in axis] for axis in (world.rows.pert, world.rows.gene))
     found = RowIndex.build([f"r{i}" for i in range(len(pert))], pert, gene, world.labels)
     # Codes of the index are those of the world, of which some symbols may be in no row.
-    return RowIndex(
-        tuple(names),
-        found.pair_ids,
-        world.rows,
-        found.labels,
-        world.known,
-        found.known_positions,
-        found.positions,
-    )
+    return replace(found, symbols=tuple(names), rows=world.rows)
 
 
 def run_on(world: World, strength: float = 0.0) -> list[RowResult]:

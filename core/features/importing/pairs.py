@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import PurePosixPath
-from typing import Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,8 +22,10 @@ from core.base.types import Label, Pair, Rejected, RejectReason
 from core.features.importing.perturbations import gene_of_condition
 from core.features.importing.roles import explain_repeats, is_often
 from core.features.importing.symbols import clean, spreadsheet_damage
-from core.stats.arrays import Codes
 from core.store.pairs import PAIR_COLUMNS
+
+if TYPE_CHECKING:
+    from core.stats.arrays import Codes
 
 T = TypeVar("T")
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
