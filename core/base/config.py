@@ -293,7 +293,7 @@ class Settings:
         """The values that no text may show: the keys, the file of secrets, and what the environment
         names like one."""
         named = secrets_in_environment(os.environ).values()
-        keys = (self.api_key, *dict(self.api_keys).values(), self.ncbi_api_key)
+        keys = (self.api_key, *(key for _, key in self.api_keys), self.ncbi_api_key)
         everything = (*keys, *secrets_in_file(self.secrets_file), *named)
         return tuple(dict.fromkeys(filter(None, everything)))
 

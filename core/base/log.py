@@ -17,7 +17,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ _MAX_BYTES = 1_000_000
 _BACKUP_FILES = 3  # beside the newest
 _LOCK_TIMEOUT_S = 5.0
 _PROBLEM = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z (WARNING|ERROR) ")
-_MISTAKES = "|".join(map(attrgetter("__name__"), (InputError, *InputError.__subclasses__())))
+_MISTAKES = "|".join(["InputError", *(kind.__name__ for kind in InputError.__subclasses__())])
 _MISTAKE = re.compile(rf"\] failed: ({_MISTAKES}): ")
 _RECORDED = "_perturbdesk_recorded"
 

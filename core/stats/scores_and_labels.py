@@ -126,8 +126,10 @@ def outcome_of(labels: ArrayLike) -> Outcome:
     """Return the outcome of labels of shape (n_rows,): up, down, none, de; None, NaN or "" if
     unknown."""
     codes = validate.labels(labels)
-    order = [*map([*Label].index, (Label.UP, Label.DOWN, Label.NONE, Label.DE))]
-    up, down, none, de = codes == np.array(order)[:, None]
+    up, down, none, de = (
+        codes == code
+        for code in map(list(Label).index, (Label.UP, Label.DOWN, Label.NONE, Label.DE))
+    )
     directed = up | down
     effect = directed | de
     return Outcome(effect | none, effect, up, directed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count, repeat
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ _NO_LABEL = -2
 _LABEL_CODES: dict[object, int] = {
     None: -1,
     "": -1,
-    **dict(zip(Label, count())),
+    **{label: code for code, label in enumerate(Label)},
 }
 
 

@@ -28,6 +28,7 @@ from core.base.errors import StoreBusy, StoreDamaged, SystemFailure
 from core.base.file_io import read_head
 from core.base.log import LOGGER
 from core.base.system_errors import explain, explain_text
+from core.base.texts import count_text
 
 _MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
 
@@ -78,6 +79,7 @@ class Attachment:
                 self.let_go()
                 self._attach("READ_ONLY")
                 self._kept = _KeptFile(self.file)
+                self._check_log(self._kept)
                 self._timer = threading.Timer(_KEPT_S, self.let_go)
                 self._timer.daemon = True
                 self._timer.start()
@@ -93,6 +95,9 @@ class Attachment:
     @contextmanager
     def alone(self, file: Path | None = None) -> Iterator[None]:
         """The file, or another file, attached by the holder of the write lock."""
+        if file is None and log_of(self.file).exists():
+            with self.shared():  # which checks the log, before a writer deletes it
+                pass
         self.let_go()
         self._attach("READ_WRITE", file)
         try:
@@ -130,9 +135,6 @@ class Attachment:
 
     def _attach(self, mode: Mode, file: Path | None = None) -> None:
         refuse_foreign(self.file)
-        if file is None and (recovered := check_log(self.file)) and recovered != self.recovered:
-            self.recovered = recovered
-            LOGGER.warning("%s", recovered)
         began = time.monotonic()
         while True:
             try:
@@ -153,6 +155,19 @@ class Attachment:
                         " opened it directly. Close it there and try again"
                     ) from error
                 time.sleep(0.005 if is_here else 0.05)
+
+    def _check_log(self, kept: _KeptFile) -> None:
+        """Note what of the log was recovered. Raise StoreDamaged, with nothing attached, if changes
+        would be lost. Call when the file is attached: no other program writes to it then.
+        """
+        try:
+            recovered = check_log(self.file, kept.headers)
+        except (StoreDamaged, SystemFailure):
+            self.let_go()
+            raise
+        if recovered and recovered != self.recovered:
+            self.recovered = recovered
+            LOGGER.warning("%s", recovered)
 
     @property
     def is_kept(self) -> bool:
@@ -177,6 +192,11 @@ class _KeptFile:
             self._descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
             self._close = weakref.finalize(self, os.close, self._descriptor)
             self._state = self._read_state()
+
+    @property
+    def headers(self) -> bytes:
+        """The headers of the file; b"" if it could not be opened."""
+        return self._state[2] if self._state is not None else b""
 
     def take_lock(self) -> bool:
         """Lock the file against writers; whether that was possible at once."""
@@ -282,9 +302,9 @@ def log_of(file: Path) -> Path:
     return file.with_name(file.name + ".wal")
 
 
-def check_log(file: Path) -> str:
+def check_log(file: Path, headers: bytes) -> str:
     """Return in words what in a store's log is no whole change, "" if nothing is or there is no
-    log.
+    log. headers: of the store's main file.
 
     Raise StoreDamaged if DuckDB would pass over changes that were committed, and delete the log
     with the next one: where the log does not begin as this store's, or a commit lies behind a place
@@ -292,14 +312,14 @@ def check_log(file: Path) -> str:
     """
     log = log_of(file)
     try:
-        if not log.stat().st_size:
-            return ""
-        store, content = read_head(file, HEADERS_BYTES), log.read_bytes()
+        content = log.read_bytes()
     except FileNotFoundError:
         return ""
     except OSError as error:
         raise explain(error, log) from error
-    heads = list(_log_heads(store))
+    if not content:
+        return ""
+    heads = list(_log_heads(headers))
     head = next((each for each in heads if content[: len(each)] == each[: len(content)]), None)
     if head is None:
         raise damage_error(file, "The WAL file does not begin as the log of this store does.")
@@ -315,18 +335,18 @@ def check_log(file: Path) -> str:
     if rest <= 0:
         return ""
     return (
-        f"{log}: {content.count(_COMMIT):,} changes were recovered; its last {rest:,} bytes are no"
-        " whole change, as after a kill in the middle of one, and are left out"
+        f"{log}: {count_text(content.count(_COMMIT), 'change')} recovered; its last {rest:,} bytes"
+        " are no whole change, as after a kill in the middle of one, and are left out"
     )
 
 
-def _log_heads(store: bytes) -> Iterator[bytes]:
-    """Yield the first bytes that a store's log may have, given the headers of its main file."""
-    identity = store[_STORE_ID]
+def _log_heads(headers: bytes) -> Iterator[bytes]:
+    """Yield the first bytes that the log of a store with these headers may have."""
+    identity = headers[_STORE_ID]
     if not any(identity):  # a store of DuckDB 1.2 or earlier
         yield _LOG_BEGINS + b"\xff\xff"
         return
-    checkpoints = max(int.from_bytes(store[at : at + 8], "little") for at in _COUNTERS)
+    checkpoints = max(int.from_bytes(headers[at : at + 8], "little") for at in _COUNTERS)
     # A log that a checkpoint has made superfluous, and that was not deleted yet, has one less.
     for count in (checkpoints, max(checkpoints - 1, 0)):
         numbers = map(_encode, (len(identity), *identity))

@@ -200,7 +200,7 @@ def percentiles_of(
         }
     )
     scale = None
-    if [c for c in components if c.weight_scale is not None]:
+    if any(c.weight_scale is not None for c in components):
         scale = np.stack(
             [np.ones(len(c.p_de)) if c.weight_scale is None else c.weight_scale for c in components]
         )

@@ -15,7 +15,7 @@ import pytest
 
 from core.base.errors import DiskFull, StoreBusy, StoreDamaged
 from core.store import Store, changes
-from core.store.attachment import check_log, log_of
+from core.store.attachment import HEADERS_BYTES, check_log, let_go, log_of
 from tests import mounts, worlds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,13 +180,30 @@ def test_no_byte_of_a_log_can_change_without_a_word(
     for at in range(0, len(log)):
         place.write_bytes(log[:at] + bytes([log[at] ^ change]) + log[at + 1 :])
         try:
-            check_log(found)
+            check_log(found, found.read_bytes()[:HEADERS_BYTES])
         except StoreDamaged:
             continue
         passed += 1
         with duckdb.connect(":memory:") as db, pytest.raises(duckdb.Error, match="WAL"):
             db.execute(f"ATTACH '{found}' AS desk (READ_ONLY)")
     assert passed > len(log) / 4  # the content of changes, which DuckDB checks
+
+
+def test_a_notebook_that_is_writing_is_no_damage(here: Path) -> None:
+    """Its log changes while a reader waits for the file."""
+    file, store = store_at(here).file, store_at(here)
+    assert genes(store) == ["first"]
+    let_go(file)
+    with duckdb.connect(file) as notebook:
+        torn = log_of(file)
+        notebook.execute("INSERT INTO gene VALUES ('added', 'named', NULL)")
+        torn.write_bytes(
+            torn.read_bytes() + bytes([9, 0, 0, 0, 0, 0, 0, 0, 1])
+        )  # as if in the middle
+        waiting = Store(file, here / "cache", 0.2)
+        with pytest.raises(StoreBusy), waiting.read():
+            pass
+        assert not waiting.recovered
 
 
 def test_a_damaged_log_is_named_and_without_it_the_store_opens(

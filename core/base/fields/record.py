@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
-from operator import attrgetter
 from typing import Any, TypeVar, cast, get_type_hints
 
 from core.base.errors import InputError, SettingError
@@ -49,7 +48,7 @@ def options_of(record: Any) -> tuple[Option, ...]:
     found: list[Option] = []
     for _, option, inner in list_fields(record):
         found += [option] if option is not None else options_of(inner) if inner is not None else []
-    names = [*map(attrgetter("name"), found)]
+    names = [option.name for option in found]
     if len(set(names)) < len(names):
         raise TypeError(
             f"{record.__name__}: two settings of one name among {', '.join(sorted(names))}"

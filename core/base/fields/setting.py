@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, asdict, dataclass, fields, replace
 from functools import cache, reduce
-from operator import or_
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -204,7 +203,7 @@ class Option:
 
     @property
     def _ends(self) -> dict[str, float]:
-        return reduce(or_, map(asdict, self.limits), {})
+        return {end: number for limit in self.limits for end, number in asdict(limit).items()}
 
     def _split(self, text: str) -> list[str]:
         """Return the texts between commas; of weights none is left out."""

@@ -81,7 +81,7 @@ def version_of(scopes: Iterable[str]) -> tuple[int, ...]:
 def _without_many_parts(values: tuple[Any, ...]) -> str | list[Any]:
     """Return one text for the ids of many rows. Streamlit would hash them one by one, at 4 µs each
     in every run of a page."""
-    return json.dumps(values) if {*map(type, values)} <= {str} else list(values)
+    return json.dumps(values) if all(type(value) is str for value in values) else list(values)
 
 
 def run_version(run: str) -> tuple[int, ...]:
@@ -93,7 +93,7 @@ def run_version(run: str) -> tuple[int, ...]:
 def versions_of(runs: Iterable[str]) -> tuple[int, ...]:
     """Return the counters of several runs, of the datasets and of the spaces: of everything that a
     fusion is computed from."""
-    return version_of([*map("run:{}".format, runs), "datasets", "spaces"])
+    return version_of([*(f"run:{run}" for run in runs), "datasets", "spaces"])
 
 
 def cache_by(

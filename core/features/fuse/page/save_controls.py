@@ -77,7 +77,7 @@ def show_save_controls(
     twin = three.popover(
         "Apply to a test run", icon=":material/content_copy:", key="open-twin", **some
     )
-    of_twins = ["twin", "twin_name", *map("twin_{}".format, choice.others)]
+    of_twins = ["twin", "twin_name", *(f"twin_{name}" for name in choice.others)]
     if widgets.was_opened(twin, "twin", of_twins):
         with twin:
             _show_test_twin(context, choice)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal
 
 import pandas as pd
@@ -39,7 +38,7 @@ PROTOCOL = replace(_KNN["protocol"], part=Literal["folds", "loo"])
 SLIDERS = {"power": (0.5, 6.0, 0.5), "folds": (2, 20, 1), "strength": (0.0, 1.0, 0.1)}
 NEAREST = (10, 25, 50, 100, 200, 400)
 # Keys of the widgets of a kNN, also used as query parameters and keys of presets.
-KEYS = tuple(map(partial(key_of, owner=""), _KNN.values()))
+KEYS = tuple(key_of(option, "") for option in _KNN.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
