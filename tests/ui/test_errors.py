@@ -149,3 +149,17 @@ def test_a_first_start_prints_no_warnings(tmp_path: Path) -> None:
         check=True,
     )
     assert (done.stdout, done.stderr) == ("An empty workspace: making the simulated demo …\n", "")
+
+
+def test_a_server_is_imported_without_warnings(tmp_path: Path) -> None:
+    """Pages with their caches, too: a server imports them before it can keep anything."""
+    script = "import core.features.server.server; from core.ui import shell"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=REPOSITORY,
+        env=os.environ | {"PERTURBDESK_WORKSPACE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""

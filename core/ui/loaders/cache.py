@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
@@ -113,16 +113,19 @@ def cache_by(
 
         # Streamlit distinguishes functions by it
         compute.__qualname__ = f"{load.__module__}.{load.__qualname__}.compute"
-        cache = st.cache_resource if shared else st.cache_data
-        cached_compute = cache(
-            max_entries=entries, show_spinner=False, hash_funcs={tuple: _without_many_parts}
-        )(compute)
+
+        # made at the first call: at an import there is no server yet, and Streamlit warns of it
+        @cache
+        def cached_compute() -> Callable[[tuple[Any, ...], tuple[int, ...]], R]:
+            make = st.cache_resource if shared else st.cache_data
+            hashes: dict[str | type, Callable[[Any], Any]] = {tuple: _without_many_parts}
+            return make(max_entries=entries, show_spinner=False, hash_funcs=hashes)(compute)
 
         @wraps(load)
         def look_up(*args: P.args, **kwargs: P.kwargs) -> R:
             assert not kwargs, "cached loaders take positional arguments"
             assert not _IS_READING.get(), "a cached loader was called inside a reading block"
-            return cached_compute(args, version_of([scope.format(*args) for scope in scopes]))
+            return cached_compute()(args, version_of([scope.format(*args) for scope in scopes]))
 
         return look_up
 
