@@ -2,8 +2,8 @@
 wait but poll.
 
 The latest request is computed first, once there has been no new one for a moment, so that a moving
-slider starts nothing. A computation pauses while a page runs and shortly after, while the browser
-draws it. It is abandoned if no page polls for it and another waits.
+slider starts nothing. A computation pauses while a page runs, and for a moment when a browser loads
+or draws one. It is abandoned if no page polls for it and another waits.
 """
 
 from __future__ import annotations
@@ -96,7 +96,12 @@ class Background:
         finally:
             with self._lock:
                 self._pages_running -= 1
-                self._rest_until = time.monotonic() + REST_S
+            self.rest()
+
+    def rest(self) -> None:
+        """Pause computations at their next report of progress, for a moment: a browser loads or
+        draws a page."""
+        self._rest_until = time.monotonic() + REST_S
 
     def _forget(self, key: Hashable) -> None:
         self._waiting.pop(key, None)

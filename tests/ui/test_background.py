@@ -138,6 +138,10 @@ def test_a_computation_pauses_while_pages_run_and_a_moment_after(
     ended_at = time.monotonic()
     until(lambda: ask().ready)
     assert time.monotonic() - ended_at > 0.4
+    results.rest()  # a browser loads a page
+    rested_at = time.monotonic()
+    until(lambda: steps_of(results, "b", steps, threading.Event())().ready)
+    assert time.monotonic() - rested_at > 0.4
 
 
 def test_a_computation_gets_on_while_pages_never_rest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ from core.base.net.server_access import redirect_uri
 from core.features.server import preparing
 from core.features.server.access import SIGNED_IN, check_access, check_messages
 from core.features.server.limits import SessionLimits, UploadLimits, ending_sessions
+from core.ui.background import background
 
 # While a page computes, each message to the browser waits for its thread to yield: by default 5 ms.
 sys.setswitchinterval(0.0005)
@@ -113,9 +114,9 @@ def add_base_script(app: ASGIApp) -> ASGIApp:
 
         is_page = scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
         if is_page:
-            del MutableHeaders(scope=scope)[
-                "accept-encoding"
-            ]  # a compressed page cannot be changed
+            background().rest()
+            # a compressed page cannot be changed
+            del MutableHeaders(scope=scope)["accept-encoding"]
         await app(scope, receive, with_script if is_page else send)
 
     return serve
