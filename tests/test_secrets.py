@@ -255,7 +255,6 @@ def test_a_file_of_secrets_that_cannot_be_read_is_not_shown(
     assert done.err.count("\n") == 1
 
 
-@pytest.mark.soak
 def test_a_traceback_that_nobody_foresaw_shows_none(workspace: Path) -> None:
     program = (
         "import logging, sys\n"

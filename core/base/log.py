@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import chain
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
@@ -73,14 +74,19 @@ def without_secrets(text: str) -> str:
 
 def scrub_output(settings: Settings) -> None:
     """Take secrets out of whatever this process prints from now on, on standard output and standard
-    error, also by the traceback of an error that nobody caught."""
+    error, also by a library's log and by the traceback of an error that nobody caught."""
     scrub = Scrubber(settings.secrets)
+    loggers = [logging.root, *logging.root.manager.loggerDict.values()]
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, _ScrubbedStream):
             stream.scrub = scrub
             continue
-        setattr(sys, name, _ScrubbedStream(stream, scrub))
+        scrubbed: Any = _ScrubbedStream(stream, scrub)
+        setattr(sys, name, scrubbed)
+        for handler in chain.from_iterable(getattr(one, "handlers", ()) for one in loggers):
+            if isinstance(handler, logging.StreamHandler) and handler.stream is stream:
+                handler.setStream(scrubbed)  # a library's, from before
 
 
 def close() -> None:
