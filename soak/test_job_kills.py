@@ -456,12 +456,7 @@ def test_a_command_that_was_killed_leaves_all_or_nothing(
     rows = "".join(f"N{i}_M{i},N{i},M{i}\n" for i in range(60_000))
     (tmp_path / "more.csv").write_text(f"id,pert,gene\n{rows}")
     arguments = [part.replace("OUT", str(out)) for part in COMMANDS[name]]
-    assert (
-        commands.core(
-            workspace.settings.workspace, "report", "new", "all", "--runs", "argued"
-        ).status
-        == 0
-    )
+    assert commands.core(workspace, "report", "new", "all", "--runs", "argued").status == 0
     command = [
         sys.executable,
         "-m",
@@ -478,7 +473,7 @@ def test_a_command_that_was_killed_leaves_all_or_nothing(
     took_s = time.monotonic() - since
     assert undisturbed.returncode == 0, said
     if name == "import":
-        commands.core(workspace.settings.workspace, "undo", "more.csv")
+        commands.core(workspace, "undo", "more.csv")
     shutil.rmtree(out)
     out.mkdir()
     for _ in range(KILLS):
@@ -489,10 +484,10 @@ def test_a_command_that_was_killed_leaves_all_or_nothing(
             killed.kill()
         for file in out.iterdir():
             assert file.name.startswith(".") or is_whole(file), file
-        assert commands.core(workspace.settings.workspace, "doctor").status == 0
+        assert commands.core(workspace, "doctor").status == 0
         shutil.rmtree(out)
         out.mkdir()
-    done = commands.core(workspace.settings.workspace, *arguments)
+    done = commands.core(workspace, *arguments)
     assert done.status == 0, done.err
     record(command=name, seconds=f"{took_s:.1f}", kills=KILLS)
 

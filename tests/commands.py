@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from core.cli import main
 from core.cli.base import app
+from core.runs.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,15 @@ class Done:
     err: str
 
 
-def core(workspace: Path, *arguments: str) -> Done:
-    """Run a command on a workspace."""
+def core(workspace: Workspace | Path, *arguments: str) -> Done:
+    """Run a command on a workspace or its folder."""
+    folder = workspace.settings.workspace if isinstance(workspace, Workspace) else workspace
     out, err = (
         io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2)
     )
     status: Any = 0
     with (
-        mock.patch.object(sys, "argv", ["core", "--workspace", str(workspace), *arguments]),
+        mock.patch.object(sys, "argv", ["core", "--workspace", str(folder), *arguments]),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
@@ -45,7 +47,7 @@ def core(workspace: Path, *arguments: str) -> Done:
     return Done(status, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
-def core_json(workspace: Path, *arguments: str) -> Any:
+def core_json(workspace: Workspace | Path, *arguments: str) -> Any:
     """The JSON that a command prints, which has to succeed; NaN is none."""
     done = core(workspace, *arguments, "--json")
     assert done.status == 0, done.err

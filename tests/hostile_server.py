@@ -57,17 +57,20 @@ def chunk(delta: Any, finish_reason: str | None = None, **more: Any) -> bytes:
     )
 
 
-def events(*parts: bytes) -> Callable[[], Iterable[bytes]]:
+Body = Callable[[], Iterable[bytes]]  # of an answer, piece by piece
+
+
+def events(*parts: bytes) -> Body:
     """A stream of these events, then its end."""
     return lambda: [_STREAM, *parts, _DONE]
 
 
-def cut(*parts: bytes) -> Callable[[], Iterable[bytes]]:
+def cut(*parts: bytes) -> Body:
     """A stream that breaks off behind these events."""
     return lambda: [_STREAM, *parts]
 
 
-def endless(part: bytes, head: bytes = _STREAM) -> Callable[[], Iterable[bytes]]:
+def endless(part: bytes, head: bytes = _STREAM) -> Body:
     """A stream of the same, without an end."""
     return lambda: itertools.chain([head], itertools.repeat(part))
 
@@ -98,7 +101,7 @@ def _zipped(head: bytes, content: bytes) -> list[bytes]:
 
 
 # In a stream: what is right, broken in one place, or without an end. A pause stands before each part but the first.
-STREAMS: Mapping[str, Callable[[], Iterable[bytes]]] = {
+STREAMS: Mapping[str, Body] = {
     "xss": events(
         chunk({"role": "assistant", "content": "<script>alert(1)</script> Answer: A"}),
         chunk({}, "stop"),
@@ -173,7 +176,7 @@ STREAMS: Mapping[str, Callable[[], Iterable[bytes]]] = {
     "endlessempty": endless(chunk({"content": ""}) * 50),
     "endlessroles": endless(chunk({"role": "assistant"}) * 50),
 }
-SLOW: Mapping[str, tuple[float, Callable[[], Iterable[bytes]]]] = {
+SLOW: Mapping[str, tuple[float, Body]] = {
     "comments": (0.02, endless(b": ping\n\n")),
     "drip": (0.02, endless(b"d")),
     "emptydeltas": (0.02, endless(chunk({"content": ""}))),

@@ -54,12 +54,15 @@ def _digest(*parts: object) -> int:
     return hashlib.sha256(repr(parts).encode()).digest()[0]
 
 
-def remembers(labels: Answers) -> Callable[[ScriptedPrompt], str]:
+Answer = Callable[[ScriptedPrompt], str]
+
+
+def remembers(labels: Answers) -> Answer:
     """A model that knows labels by the genes' names, and does not read."""
     return _answering(lambda prompt: labels.get(find_genes(prompt.text), ""))
 
 
-def reasons() -> Callable[[ScriptedPrompt], str]:
+def reasons() -> Answer:
     """A model that knows no name, and reads in the dossier whether the perturbed gene acts on the measured one."""
 
     def label(prompt: ScriptedPrompt) -> str:
@@ -74,7 +77,7 @@ def reasons() -> Callable[[ScriptedPrompt], str]:
     return _answering(label)
 
 
-def _answering(label_of: Callable[[ScriptedPrompt], str]) -> Callable[[ScriptedPrompt], str]:
+def _answering(label_of: Answer) -> Answer:
     def write(prompt: ScriptedPrompt) -> str:
         if "<prob>" not in prompt.text:
             return write_reply(prompt)
@@ -95,7 +98,7 @@ def _answering(label_of: Callable[[ScriptedPrompt], str]) -> Callable[[ScriptedP
 
 def asked_with_other_names(
     workspace: Workspace,
-    answer: Callable[[ScriptedPrompt], str],
+    answer: Answer,
     rows: str,
     arms: tuple[str, ...] = (),
 ) -> ExperimentResult:

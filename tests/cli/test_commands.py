@@ -113,19 +113,17 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize(("form", "needle"), [("csv", "Pa_Ga,"), ("jsonl", '"pair_id":"Pa_Ga"')])
 def test_export_to_standard_output(small_workspace: Workspace, form: str, needle: str) -> None:
-    done = core(small_workspace.settings.workspace, "export", "debate", "--format", form)
+    done = core(small_workspace, "export", "debate", "--format", form)
     assert done.status == 0
     assert needle in done.out
-    traces = core(
-        small_workspace.settings.workspace, "export", "debate", "--format", form, "--traces"
-    ).out
+    traces = core(small_workspace, "export", "debate", "--format", form, "--traces").out
     assert "does not affect Gb" in traces
 
 
 def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
     out = tmp_path / "rows.parquet"
     result = core_json(
-        small_workspace.settings.workspace,
+        small_workspace,
         "export",
         "debate",
         "--format",
@@ -156,7 +154,7 @@ def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
 def test_wrong_input_and_wrong_usage(
     small_workspace: Workspace, arguments: list[str], status: int, words: str
 ) -> None:
-    done = core(small_workspace.settings.workspace, *arguments)
+    done = core(small_workspace, *arguments)
     assert done.status == status
     assert done.out == ""
     assert words in done.err
@@ -173,10 +171,10 @@ def test_a_rejected_row_is_said_and_strict_fails(
     file.write_bytes(
         cases.submission([("Pa_Ga", 0.1, 0.1, "none"), ("Nobody_Knows", 0.1, 0.1, "none")])
     )
-    strict = core(small_workspace.settings.workspace, "import", str(file), "--strict")
+    strict = core(small_workspace, "import", str(file), "--strict")
     assert strict.status == 1
     assert "Nobody_Knows" in strict.err
-    loose = core(small_workspace.settings.workspace, "import", str(file), "--json")
+    loose = core(small_workspace, "import", str(file), "--json")
     assert loose.status == 0
     assert "line 3: unknown id" in loose.err
     assert json.loads(loose.out)["imported"][0]["rejected"] == 1
@@ -280,7 +278,7 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
 def test_what_cannot_be_resampled_is_refused(
     little_demo: Workspace, arguments: list[str], why: str
 ) -> None:
-    done = core(little_demo.settings.workspace, "score", *arguments, "--bootstrap")
+    done = core(little_demo, "score", *arguments, "--bootstrap")
     assert (done.status, why in done.err) == (1, True)
 
 
@@ -293,6 +291,6 @@ def test_rows_inside_cells_are_not_resampled() -> None:
 
 
 def test_score_by_an_unknown_slice_lists_the_known_ones(small_workspace: Workspace) -> None:
-    done = core(small_workspace.settings.workspace, "score", "debate", "--by", "colour")
+    done = core(small_workspace, "score", "debate", "--by", "colour")
     assert done.status == 1
     assert "target gene" in done.err

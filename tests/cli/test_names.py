@@ -75,6 +75,6 @@ FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")
 def test_a_run_that_is_not_there_is_answered_with_runs_like_it(
     some_runs: Workspace, command: tuple[str, ...]
 ) -> None:
-    done = core(some_runs.settings.workspace, *command)
+    done = core(some_runs, *command)
     assert done.status == 1
     assert re.search("did you mean .*fused", done.err)

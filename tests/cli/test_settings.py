@@ -99,9 +99,7 @@ def test_what_has_no_effect_on_a_method_is_said_and_breaks_no_script(
     small_workspace: Workspace,
 ) -> None:
     of_model = ("--endpoint", "http://nowhere/v1", "--model", "m", "--no-cache")
-    done = core(
-        small_workspace.settings.workspace, "run", "evidence_rules", "--rows", "sample=2", *of_model
-    )
+    done = core(small_workspace, "run", "evidence_rules", "--rows", "sample=2", *of_model)
     assert done.status == 0
     assert (
         "--model, --endpoint, --no-cache: no effect on evidence_rules, which calls no model\n"

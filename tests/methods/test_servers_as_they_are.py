@@ -179,7 +179,10 @@ class Met(NamedTuple):
         )
 
 
-def meet_all(method: str, behaviours: Mapping[str, Serve]) -> dict[str, Met]:
+MetByName = dict[str, Met]
+
+
+def meet_all(method: str, behaviours: Mapping[str, Serve]) -> MetByName:
     """A row by a method from each behaviour: the server tells them apart by the name of the model."""
     made: Any = method_named(method)
     seen, asked, counted = Counter[str](), Counter[str](), Counter[str]()
@@ -234,13 +237,13 @@ def tokens_in(given: Canned) -> int:
 
 
 @pytest.fixture(scope="module", params=[*METHODS, READS])
-def met(request: pytest.FixtureRequest) -> dict[str, Met]:
+def met(request: pytest.FixtureRequest) -> MetByName:
     """What becomes of a row of each method under every behaviour."""
     return meet_all(request.param, serve_all())
 
 
 @pytest.mark.few(3)
-def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]) -> None:
+def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: MetByName) -> None:
     plain = met["plain"]
     assert isinstance(plain.found, RowResult)
     assert not set(plain.found.prediction.flags) & {
@@ -253,7 +256,7 @@ def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]
 
 
 @pytest.mark.few(1)
-def test_what_fails_for_now_is_asked_for_again(met: dict[str, Met]) -> None:
+def test_what_fails_for_now_is_asked_for_again(met: MetByName) -> None:
     for name in AT_FIRST:
         again = met[f"{name} at first"]
         assert (name, again.answers, again.asked) == (
@@ -264,7 +267,7 @@ def test_what_fails_for_now_is_asked_for_again(met: dict[str, Met]) -> None:
 
 
 @pytest.mark.few(3)
-def test_what_is_no_answer_is_an_error_by_name(met: dict[str, Met]) -> None:
+def test_what_is_no_answer_is_an_error_by_name(met: MetByName) -> None:
     for name, (_, kind) in NO_ANSWER.items():
         failed = met[name].found
         assert isinstance(failed, RowFailed), name
@@ -272,7 +275,7 @@ def test_what_is_no_answer_is_an_error_by_name(met: dict[str, Met]) -> None:
 
 
 @pytest.mark.few(2)
-def test_what_is_refused_for_good_is_not_repeated(met: dict[str, Met]) -> None:
+def test_what_is_refused_for_good_is_not_repeated(met: MetByName) -> None:
     for name in REFUSED:
         failed = met[f"refused: {name}"].found
         assert isinstance(failed, RowFailed), name
@@ -284,7 +287,7 @@ def test_what_is_refused_for_good_is_not_repeated(met: dict[str, Met]) -> None:
 
 
 @pytest.mark.few(3)
-def test_tokens_are_those_that_the_server_counted(met: dict[str, Met]) -> None:
+def test_tokens_are_those_that_the_server_counted(met: MetByName) -> None:
     for name, each in met.items():
         assert (name, each.tokens) == (name, each.counted)
 

@@ -81,7 +81,7 @@ def test_the_fingerprint_of_the_sampling(of_knn: dict[str, Any]) -> None:
 
 @pytest.mark.soak
 def test_no_published_run_with_labels_beats_row_counts(real_workspace: Workspace) -> None:
-    found = core_json(real_workspace.settings.workspace, "controls", "track_a_logprobs_train2499")
+    found = core_json(real_workspace, "controls", "track_a_logprobs_train2499")
     assert found["beats_no_biology"] == {"de": False, "dir": False}
     assert named(found["controls"])["count-only"]["de"] > 0.66
 

@@ -40,7 +40,7 @@ def everything(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> W
 
 
 def audit(workspace: Workspace, dataset: str) -> Any:
-    return core_json(workspace.settings.workspace, "audit", "leakage", "--dataset", dataset)
+    return core_json(workspace, "audit", "leakage", "--dataset", dataset)
 
 
 @pytest.mark.soak

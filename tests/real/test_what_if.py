@@ -97,7 +97,7 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(
             assert (one.estimate, one.low, one.high) == pytest.approx(
                 (other.estimate, other.low, other.high), abs=1e-12
             )
-    command = core_json(workspace.settings.workspace, "score", run.name)
+    command = core_json(workspace, "score", run.name)
     assert command["mean"]["estimate"] == pytest.approx(found.whole.mean.value, abs=1e-12)
     assert command["scored"] == found.whole.scored
     if protocol.kind == "folds":  # the cut that the run was made under is the first of the ten

@@ -20,7 +20,7 @@ from core.base.config import Settings
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
 from core.methods.base import Method
-from core.runs import launch
+from core.runs import launch, run_control
 from core.runs.jobs.folder import log_tail
 from core.runs.journal import read_progress
 from core.runs.request import RunRequest
@@ -31,6 +31,7 @@ from core.store import runs
 from core.store.runs import Run
 from tests import worlds
 from tests.cases import as_csv
+from tests.runs.methods import Counting, here
 
 PERTS = 10  # of the labelled rows, which are PERTS² in number
 WAIT_S = 60.0
@@ -82,6 +83,20 @@ def fast(url: str = "", **more: Any) -> ExecutionSettings:
         "timeout_s": WAIT_S,
     }
     return ExecutionSettings(url, **{**quick, **more})
+
+
+def run_here(
+    workspace: Workspace, method: Method, how: ExecutionSettings | None = None, **more: Any
+) -> Run:
+    """Make a run "r" of a method on the unlabelled rows, in this process."""
+    spec = wish(workspace, method, **more)
+    return run_control.start(workspace, spec, "r", how or fast(), begin=here(method))
+
+
+def waiting_run(workspace: Workspace) -> Run:
+    """A run "r" that nobody works on yet."""
+    spec = wish(workspace, Counting())
+    return run_control.start(workspace, spec, "r", fast(), begin=lambda *_: None)
 
 
 def until(holds: Callable[[], bool], what: str) -> None:

@@ -41,7 +41,7 @@ from core.transfer.row_index import RowIndex, visible_rows
 from core.transfer.similarity import space_over
 from tests import cases, worlds
 from tests.derived import save_fusion, save_knn, save_recovered
-from tests.features.importing.test_actions import everything
+from tests.features.importing.test_actions import unchanged
 from tests.runs.cases import run_named
 from tests.worlds import Screen
 
@@ -557,20 +557,22 @@ def test_weights_by_support_are_off_unless_they_are_chosen(workspace: Workspace)
 def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)
     made = fuse(workspace, "fused", "llm train", "knn")
-    before = everything(workspace)
-    with workspace.store.read() as db:
-        ids = runs.find(db, "llm train").id, runs.find(db, "knn").id
-    assert fuse(workspace, "fused", *ids) == made  # by id or by name
-    with pytest.raises(StateError, match="run 'fused' exists with another specification"):
-        fuse(workspace, "fused", "llm train", "knn", 0.6)
-    for name in ("llm train", "knn"):
-        with pytest.raises(
-            StateError, match=f"run '{name}': a parent of the run that would replace it"
-        ):
-            save_fusion(
-                workspace, FusionSettings("llm train", ("knn",), (0.9,), (0.5,)), name, replace=True
-            )
-    assert everything(workspace) == before
+    with unchanged(workspace):
+        with workspace.store.read() as db:
+            ids = runs.find(db, "llm train").id, runs.find(db, "knn").id
+        assert fuse(workspace, "fused", *ids) == made  # by id or by name
+        with pytest.raises(StateError, match="run 'fused' exists with another specification"):
+            fuse(workspace, "fused", "llm train", "knn", 0.6)
+        for name in ("llm train", "knn"):
+            with pytest.raises(
+                StateError, match=f"run '{name}': a parent of the run that would replace it"
+            ):
+                save_fusion(
+                    workspace,
+                    FusionSettings("llm train", ("knn",), (0.9,), (0.5,)),
+                    name,
+                    replace=True,
+                )
     wanted = FusionSettings("llm train", ("knn",), (0.6,), (0.5,))
     assert save_fusion(workspace, wanted, "fused", replace=True).id != made.id
 
@@ -593,10 +595,8 @@ def test_fusions_that_make_no_sense(
     workspace: Workspace, others: tuple[str, ...], weights: tuple[float, ...], message: str
 ) -> None:
     knn(workspace, "knn", LOO)
-    before = everything(workspace)
-    with pytest.raises(InputError, match=message):
+    with unchanged(workspace), pytest.raises(InputError, match=message):
         save_fusion(workspace, FusionSettings("llm train", others, weights, weights), "fused")
-    assert everything(workspace) == before
 
 
 @pytest.mark.usefixtures("world")
@@ -755,23 +755,22 @@ def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None
     knn(workspace, "knn", LOO)
     fuse(workspace, "fused", "llm train", "knn")
     fuse(workspace, "other base", "knn", "llm train")
-    before = everything(workspace)
-    for base, fused, weights, message in (
-        ("llm train", "fused", (0.6, 0.5), "DE: a recovered percentile lies"),
-        ("llm train", "fused", (0.5, 0.7), "DIR: a recovered percentile lies"),
-        (
-            "llm train",
-            "fused",
-            (0.0, 0.5),
-            "w_de: got 0.0, expected a number, more than 0, at most 1",
-        ),
-        ("llm test", "fused", (0.5, 0.5), "llm test and fused: not on the same rows"),
-        ("knn", "other base", (0.5, 0.5), r"knn: \d+ of \d+ rows are uncovered"),
-        ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),
-    ):
-        with pytest.raises(InputError, match=message):
-            save_recovered(workspace, base, fused, weights, "back")
-    assert everything(workspace) == before
+    with unchanged(workspace):
+        for base, fused, weights, message in (
+            ("llm train", "fused", (0.6, 0.5), "DE: a recovered percentile lies"),
+            ("llm train", "fused", (0.5, 0.7), "DIR: a recovered percentile lies"),
+            (
+                "llm train",
+                "fused",
+                (0.0, 0.5),
+                "w_de: got 0.0, expected a number, more than 0, at most 1",
+            ),
+            ("llm test", "fused", (0.5, 0.5), "llm test and fused: not on the same rows"),
+            ("knn", "other base", (0.5, 0.5), r"knn: \d+ of \d+ rows are uncovered"),
+            ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),
+        ):
+            with pytest.raises(InputError, match=message):
+                save_recovered(workspace, base, fused, weights, "back")
 
 
 # --- runs of chosen rows, and other contents ----------------------------------------------------------------------------
@@ -836,16 +835,18 @@ def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Worksp
     folder = workspace.run_folder(engine.id)
     folder.done.unlink()
     write_heartbeat(folder, Heartbeat("running", 6, Counts(), begun_at=0.0))
-    before = everything(workspace)
-    with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
-        save_knn(
-            workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True
-        )
-    with pytest.raises(StateError, match="a worker is on it"):
-        save_fusion(
-            workspace, FusionSettings("llm test", ("knn",), (0.5,), (0.5,)), "taken", replace=True
-        )
-    assert everything(workspace) == before
+    with unchanged(workspace):
+        with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
+            save_knn(
+                workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True
+            )
+        with pytest.raises(StateError, match="a worker is on it"):
+            save_fusion(
+                workspace,
+                FusionSettings("llm test", ("knn",), (0.5,), (0.5,)),
+                "taken",
+                replace=True,
+            )
     assert folder.exists
     folder.heartbeat.unlink()
     with pytest.raises(StateError, match="exists with another specification"):

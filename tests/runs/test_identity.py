@@ -46,7 +46,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 def by_command(workspace: Workspace, method: str, *arguments: str) -> str:
     """The id of a run that a command makes, under a name of its own."""
-    printed = core_json(workspace.settings.workspace, *arguments, "--name", f"another {method}")
+    printed = core_json(workspace, *arguments, "--name", f"another {method}")
     return run_named(workspace, printed["run"]).id
 
 
@@ -150,12 +150,12 @@ def test_every_other_method_has_one_id_by_command_and_by_request(
             "--name",
             "by command",
         )
-        assert core_json(workspace.settings.workspace, *arguments)["id"] == asked.id
+        assert core_json(workspace, *arguments)["id"] == asked.id
 
 
 def test_a_second_name_says_whose_it_is(furnished: Workspace) -> None:
     done = core(
-        furnished.settings.workspace,
+        furnished,
         "knn",
         "--space",
         "near",

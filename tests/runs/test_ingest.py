@@ -13,7 +13,6 @@ import pytest
 from core.base.errors import DeskError, InputError, NotFound, StoreBusy, SystemFailure
 from core.base.types import Evidence, Failed, Flag, RowResult, TraceEvent
 from core.runs import ingest as folding_room
-from core.runs import run_control
 from core.runs.ingest import BATCH_BYTES, RunReporter, ingest_journal
 from core.runs.jobs.folder import log_tail
 from core.runs.jobs.state import last_heartbeat
@@ -23,8 +22,7 @@ from core.runs.run_state import State
 from core.runs.workspace import Workspace
 from core.store import Store, calls, changes, evidence, predictions, runs, traces
 from core.store.runs import Run
-from tests.runs.cases import fast, run_named, stored_rows, wish, workspace_with
-from tests.runs.methods import Counting
+from tests.runs.cases import run_named, stored_rows, waiting_run, workspace_with
 from tests.runs.test_journal import call, row
 
 IDS = [f"Qb{i % 7}_Hb{i}" for i in range(6)]
@@ -33,9 +31,7 @@ IDS = [f"Qb{i % 7}_Hb{i}" for i in range(6)]
 def begun(path: Path) -> tuple[Workspace, RunFolder]:
     """A run that waits for its worker."""
     workspace = workspace_with(path, 6)
-    run = run_control.start(
-        workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None
-    )
+    run = waiting_run(workspace)
     return workspace, workspace.run_folder(run.id)
 
 
@@ -188,9 +184,7 @@ def test_folding_moves_the_versions_and_leaves_the_trail_alone(tmp_path: Path) -
 def waiting(tmp_path: Path) -> tuple[Workspace, Run]:
     """A run of three rows that nobody works on."""
     workspace = workspace_with(tmp_path, 3)
-    return workspace, run_control.start(
-        workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None
-    )
+    return workspace, waiting_run(workspace)
 
 
 def reporter_of(

@@ -30,8 +30,8 @@ from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests import commands
 from tests.fakes.scripted import Script, request_counts, serving
-from tests.runs.cases import fast, recorded, status, until, wish, workspace_with
-from tests.runs.methods import Asking, here, worker_command
+from tests.runs.cases import fast, recorded, run_here, status, until, wish, workspace_with
+from tests.runs.methods import Asking, worker_command
 
 KILLS = 1  # soak/test_kills.py takes 50
 ROWS = 300
@@ -138,7 +138,7 @@ class Spawner:
 
 def read_states(workspace: Workspace, run: Run) -> None:
     """See in `runs` that the run has crashed; that also settles it."""
-    [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
+    [listed] = commands.core_json(workspace, "runs")["runs"]
     assert listed["status"] == "crashed"
     assert listed["done"] == recorded(workspace, run).done == len(journalled(workspace, run))
 
@@ -164,9 +164,7 @@ def run_with_kills(
     with serving(Script(delay_s=delay_s)) as url:
         whole = workspace_with(folder / "whole", ROWS)
         how = fast(url, rows_in_flight=AT_ONCE, timeout_s=10.0)
-        expected = run_control.start(
-            whole, wish(whole, Asking(), model="scripted"), "r", how, begin=here(Asking())
-        )
+        expected = run_here(whole, Asking(), how, model="scripted")
     with serving(Script(delay_s=delay_s)) as url:
         workspace = workspace_with(folder / "killed", ROWS)
         how = fast(url, rows_in_flight=AT_ONCE, timeout_s=10.0)

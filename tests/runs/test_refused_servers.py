@@ -255,7 +255,7 @@ def test_a_refusal_for_the_lack_of_a_key_says_where_it_belongs(
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_API_KEY", KEY)
     with listening(Script(api_key=KEY)) as server:
-        done = commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url)
+        done = commands.core(workspace, "endpoint", "--endpoint", server.url)
         assert "HTTP 401" in done.out + done.err
         assert (
             "this address has no key: give it one in PERTURBDESK_API_KEYS, or add it to PERTURBDESK_ENDPOINTS"
@@ -263,15 +263,9 @@ def test_a_refusal_for_the_lack_of_a_key_says_where_it_belongs(
         )
         assert set(server.keys) == {None}
         monkeypatch.setenv("PERTURBDESK_ENDPOINTS", server.url)
-        assert (
-            commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url).status
-            == 0
-        )
+        assert commands.core(workspace, "endpoint", "--endpoint", server.url).status == 0
         monkeypatch.delenv("PERTURBDESK_ENDPOINTS")
         monkeypatch.setenv("PERTURBDESK_API_KEYS", f"{server.url}={KEY}")
         monkeypatch.setenv("PERTURBDESK_API_KEY", "sk-of-somebody-else")
-        assert (
-            commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url).status
-            == 0
-        )
+        assert commands.core(workspace, "endpoint", "--endpoint", server.url).status == 0
     assert KEY not in done.out + done.err

@@ -18,8 +18,8 @@ from core.runs.run_folder import RunFolder
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests.fakes.scripted import Faults, Script, request_counts, serving
-from tests.runs.cases import fast, status, until, until_state, wish, workspace_with
-from tests.runs.methods import Asking, apart, here
+from tests.runs.cases import fast, run_here, status, until, until_state, wish, workspace_with
+from tests.runs.methods import Asking, apart
 
 ROWS = 12
 AT_ONCE = 4
@@ -130,13 +130,7 @@ def test_a_budget_is_kept_to_one_call_however_many_are_made_at_once(
     method = Asking()
     how = {"concurrency": concurrency, "rows_in_flight": concurrency, "token_budget": 400}
     with serving() as url:
-        run = run_control.start(
-            workspace,
-            wish(workspace, method, model="scripted"),
-            "r",
-            fast(url, **how),
-            begin=here(method),
-        )
+        run = run_here(workspace, method, fast(url, **how), model="scripted")
         paid, n_calls = request_counts(url)["tokens"], request_counts(url)["/v1/chat/completions"]
     assert run.status == "budget"
     assert run.spent_tokens == paid
@@ -181,13 +175,7 @@ def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> No
     )
     with serving(Script(faults=faults, retry_after_s=0.01)) as url:
         method = Asking()
-        run = run_control.start(
-            workspace,
-            wish(workspace, method, model="scripted"),
-            "r",
-            fast(url, timeout_s=2.0),
-            begin=here(method),
-        )
+        run = run_here(workspace, method, fast(url, timeout_s=2.0), model="scripted")
         counts = request_counts(url)
     assert run.status == "done"
     assert counts["empty"] + counts["half"] + counts["dropped"] > 0
@@ -205,9 +193,7 @@ def test_spending_that_cannot_be_written_down_stops_the_run(
     workspace = workspace_with(tmp_path, 40)
     with serving() as url:
         method = Asking()
-        run = run_control.start(
-            workspace, wish(workspace, method, model="scripted"), "r", fast(url), begin=here(method)
-        )
+        run = run_here(workspace, method, fast(url), model="scripted")
     folder: RunFolder = workspace.run_folder(run.id)
     assert run.status == "stopped"
     assert run.cause.startswith(f"{folder.spending}: ")

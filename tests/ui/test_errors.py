@@ -67,7 +67,8 @@ def test_an_error_that_nobody_foresaw_is_in_the_log_too(
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr(shell, "predicting_runs", fail)
-    assert visit(small_workspace, "rows").exception
+    with pytest.raises(AssertionError, match="encountered an error"):
+        visit(small_workspace, "rows")
     [line] = log.last_problems(small_workspace.settings)
     assert line.endswith("ZeroDivisionError: planted")
 
@@ -108,7 +109,6 @@ def test_what_the_system_refuses_is_a_sentence(
 
     monkeypatch.setattr(shell, "predicting_runs", fail)
     app = visit(small_workspace, "rows")
-    assert not app.exception
     assert [words in error.value.replace("\\", "") for error in app.error] == [True]
     assert "Traceback" in log.log_file(small_workspace.settings).read_text("utf-8")
 
@@ -122,7 +122,6 @@ def test_pages_of_a_disk_that_nobody_can_write_to(
     shutil.copytree(small_workspace.settings.workspace, place)
     with mounts.read_only(place):
         app = visit(open_workspace(Settings(workspace=place)), page)
-        assert not app.exception
         assert not app.error
         assert any("read-only" in caption.value for caption in app.sidebar.caption)
 

@@ -41,7 +41,6 @@ def test_rows_that_another_run_ranks_otherwise_come_first(
         ]
     moved = np.abs(np.round(rankdata(frames[1]) - rankdata(frames[0]), 6))
     app = glance(little_demo, "rows", run=run, order=UNLIKE, **{"with": other})
-    assert not app.exception
     assert listed(app) == [ids[i] for i in np.argsort(-moved, kind="stable")]
 
 

@@ -96,7 +96,6 @@ def test_an_answer_that_cannot_be_stored_stops_all_after_it(small_workspace: Wor
 def read_ahead(small_workspace: Workspace, visit: Visit) -> tuple[Mapping[str, Any], str]:
     """What the browser gets of the reader, and everything else on the page."""
     app = visit(small_workspace, "arguments", run="debate", tab="Label", rubric=RUBRIC.name)
-    assert not app.exception
     [found] = components(app, "reader")
     parts = [str(each.proto) for each in (*app.main, *app.sidebar)]
     return json.loads(found.json), "\n".join(parts)

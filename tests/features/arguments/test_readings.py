@@ -290,12 +290,9 @@ def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> N
         }
         assert text_search.search(db, debate.dataset, TextQuery("answer")).texts == 0
     assert [run.name for run in load_material(read, None).runs] == ["debate"]
-    listed = {
-        run["name"]: run["method"]
-        for run in commands.core_json(read.settings.workspace, "runs")["runs"]
-    }
+    listed = {run["name"]: run["method"] for run in commands.core_json(read, "runs")["runs"]}
     assert listed["reading"] == READING_METHODS[0]
-    leakage = commands.core_json(read.settings.workspace, "audit", "leakage")
+    leakage = commands.core_json(read, "audit", "leakage")
     assert "reading" not in json.dumps(leakage)
 
 
@@ -360,7 +357,7 @@ def test_every_command_on_predictions_says_that_it_has_none(
     read: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = commands.core(read.settings.workspace, *arguments)
+    done = commands.core(read, *arguments)
     assert (done.status, done.err.strip().splitlines()[-1].removeprefix("error: ")) == (
         1,
         REFUSED,

@@ -277,9 +277,7 @@ def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> 
         "rounds=0",
     )
     with serving(Script(answer=interrupt, delay_s=5.0)) as url:
-        done = core(
-            small_workspace.settings.workspace, "ask", "Pa", "Ga", "--endpoint", url, *settings
-        )
+        done = core(small_workspace, "ask", "Pa", "Ga", "--endpoint", url, *settings)
     assert done.status == 130
     with small_workspace.store.read() as db:
         assert runs.find(db, "asked Pa → Ga, debate").status == "interrupted"

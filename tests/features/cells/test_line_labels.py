@@ -68,8 +68,11 @@ def line_with(folder: Path, test_seed: int) -> Workspace:
     return workspace
 
 
+Twins = tuple[Workspace, Workspace]  # which differ in labels of test rows alone
+
+
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Workspace]:
+def two(tmp_path_factory: pytest.TempPathFactory) -> Twins:
     """Two workspaces that differ in the labels of test rows alone, with the runs that labels are used for."""
     made = [line_with(tmp_path_factory.mktemp("line"), seed) for seed in (1, 2)]
     for workspace in made:
@@ -106,7 +109,7 @@ def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
         return load_scored_rows(db, run).frame
 
 
-def test_the_two_differ_in_labels_of_test_rows_alone(two: tuple[Workspace, Workspace]) -> None:
+def test_the_two_differ_in_labels_of_test_rows_alone(two: Twins) -> None:
     one, other = map(frame_of, two)
     differs = one["label"] != other["label"]
     assert set(one["split"][differs]) == {"test"}
@@ -114,7 +117,7 @@ def test_the_two_differ_in_labels_of_test_rows_alone(two: tuple[Workspace, Works
 
 
 @pytest.mark.parametrize("run", ["test", "folds", "loo", "fused"])
-def test_no_prediction_sees_a_test_label(two: tuple[Workspace, Workspace], run: str) -> None:
+def test_no_prediction_sees_a_test_label(two: Twins, run: str) -> None:
     one, other = (rows_of(workspace, run) for workspace in two)
     columns = ["pair_id", "p_de", "p_up_given_de", "prediction_up", "prediction_down"]
     pd.testing.assert_frame_equal(one[columns], other[columns])
@@ -123,7 +126,7 @@ def test_no_prediction_sees_a_test_label(two: tuple[Workspace, Workspace], run: 
 
 
 def test_a_kept_training_label_matters(
-    two: tuple[Workspace, Workspace], tmp_path_factory: pytest.TempPathFactory
+    two: Twins, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The guard of the tests here: had a label of training been another, the kNN would be another."""
     workspace = line_with(tmp_path_factory.mktemp("guard"), 1)
@@ -133,7 +136,7 @@ def test_a_kept_training_label_matters(
     assert not rows_of(workspace, "test")["p_de"].equals(rows_of(two[0], "test")["p_de"])
 
 
-def test_rows_by_protocol(two: tuple[Workspace, Workspace]) -> None:
+def test_rows_by_protocol(two: Twins) -> None:
     frame = frame_of(two[0])
     index, is_train = RowIndex.of_frame(frame), (frame["split"] == "train").to_numpy()
     for protocol in (FOLDS, LOO):
@@ -145,14 +148,14 @@ def test_rows_by_protocol(two: tuple[Workspace, Workspace]) -> None:
 
 
 def test_a_training_row_is_refused_under_the_protocol_test(
-    two: tuple[Workspace, Workspace],
+    two: Twins,
 ) -> None:
     loader = WorkspaceComponents(two[0], line_of(two[0]))
     with pytest.raises(InputError, match="in the knowledge base with its own label"):
         loader.predict_knn(KnnSettings(("near",), TEST), ["P0_G0"])
 
 
-def test_the_neighbours_of_a_test_row_are_training_rows(two: tuple[Workspace, Workspace]) -> None:
+def test_the_neighbours_of_a_test_row_are_training_rows(two: Twins) -> None:
     found = [
         neighbours_of(
             each, line_of(each), "P9_G0", KnnSettings(("near",), FOLDS), protocol_chosen=False
@@ -164,7 +167,7 @@ def test_the_neighbours_of_a_test_row_are_training_rows(two: tuple[Workspace, Wo
     assert not {"P9", "P10", "P11"} & {pair_id.split("_")[0] for pair_id in found[0].pair_ids}
 
 
-def test_a_space_of_labels_is_made_from_training_rows(two: tuple[Workspace, Workspace]) -> None:
+def test_a_space_of_labels_is_made_from_training_rows(two: Twins) -> None:
     hashes = []
     for workspace in two:
         with workspace.store.read() as db:
@@ -174,9 +177,7 @@ def test_a_space_of_labels_is_made_from_training_rows(two: tuple[Workspace, Work
 
 @pytest.mark.parametrize("labels", ["all", "blinded", "folds", "auto"])
 @pytest.mark.parametrize("rows", ["split=test", "split=train;sample=9", ""])
-def test_label_views_hold_training_rows_alone(
-    two: tuple[Workspace, Workspace], labels: str, rows: str
-) -> None:
+def test_label_views_hold_training_rows_alone(two: Twins, labels: str, rows: str) -> None:
     names = []
     for workspace in two:
         spec = launch.resolve(
@@ -195,7 +196,7 @@ def test_label_views_hold_training_rows_alone(
     assert names[0] == names[1]
 
 
-def test_means_over_training_rows_see_no_test_label(two: tuple[Workspace, Workspace]) -> None:
+def test_means_over_training_rows_see_no_test_label(two: Twins) -> None:
     means = []
     for workspace in two:
         frame = frame_of(workspace)
@@ -205,7 +206,7 @@ def test_means_over_training_rows_see_no_test_label(two: tuple[Workspace, Worksp
     np.testing.assert_array_equal(means[0].p_up, means[1].p_up)
 
 
-def test_scores_are_of_test_labels(two: tuple[Workspace, Workspace]) -> None:
+def test_scores_are_of_test_labels(two: Twins) -> None:
     labels = []
     for workspace in two:
         with workspace.store.read() as db:
@@ -216,7 +217,7 @@ def test_scores_are_of_test_labels(two: tuple[Workspace, Workspace]) -> None:
     assert labels[0] != labels[1]
 
 
-def test_the_command_says_which_scores_it_prints(two: tuple[Workspace, Workspace]) -> None:
+def test_the_command_says_which_scores_it_prints(two: Twins) -> None:
     place = two[0].settings.workspace
     by_gene = core(place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test").out
     assert "k562 is judged by the macro AUROC by gene" in by_gene
@@ -227,7 +228,7 @@ def test_the_command_says_which_scores_it_prints(two: tuple[Workspace, Workspace
     assert "--axis pert" not in by_pert
 
 
-def test_a_report_names_the_headline(two: tuple[Workspace, Workspace], tmp_path: Path) -> None:
+def test_a_report_names_the_headline(two: Twins, tmp_path: Path) -> None:
     place, out = tmp_path / "copy", tmp_path / "report.html"
     shutil.copytree(two[0].settings.workspace, place)
     assert (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +20,9 @@ from core.features.cells.conditions import (
 )
 from core.features.cells.differential_expression import GeneChanges, compare_with_controls
 from core.features.cells.groups import GroupSettings, group_cells
+from tests.features.cells.conftest import WriteCells
 
-WriteCells = Callable[..., Path]
+WriteCells = WriteCells
 GENES = ["A", "G", "H"]
 # Batch 2 has three times the counts of G; A is mostly in batch 2, the controls mostly in batch 1, and A changes nothing.
 RNG = np.random.default_rng(0)

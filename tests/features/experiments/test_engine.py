@@ -34,8 +34,11 @@ from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 WAIT_S = 120
 
 
+World = tuple[Workspace, str]  # with the address of the server
+
+
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, str]]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A workspace with a debate over four rows, and the address of its server; tests add to it."""
     workspace = open_workspace(
         Settings(workspace=tmp_path_factory.mktemp("engine"), author="tester")
@@ -69,7 +72,7 @@ def start_apart_in_vain(
 
 
 @pytest.mark.soak
-def test_only_what_changes_an_answer_is_another_experiment(world: tuple[Workspace, str]) -> None:
+def test_only_what_changes_an_answer_is_another_experiment(world: World) -> None:
     workspace, address = world
     settings = ToolsSettings(run="r", rows="sample=3", repeats=1, endpoint=address)
     key = engine.plan(workspace, "tools", settings).saved.key
@@ -89,7 +92,7 @@ def test_only_what_changes_an_answer_is_another_experiment(world: tuple[Workspac
 
 
 def test_one_that_dies_before_its_first_run_goes_on_with_all_that_was_chosen(
-    world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, address = world
     calls = CallSettings(temperature=0.5, leave_out=("top_p",))
@@ -108,7 +111,7 @@ def test_one_that_dies_before_its_first_run_goes_on_with_all_that_was_chosen(
 
 @pytest.mark.soak
 def test_it_goes_on_with_the_server_that_a_run_of_it_got_since(
-    world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, address = world
     dead = ToolsSettings(
@@ -130,7 +133,7 @@ def test_it_goes_on_with_the_server_that_a_run_of_it_got_since(
 
 @pytest.mark.soak
 def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(
-    world: tuple[Workspace, str],
+    world: World,
 ) -> None:
     workspace, address = world
     settings = ToolsSettings(run="r", tools=(TOOLS[1],), repeats=2, endpoint=address)
@@ -155,7 +158,7 @@ def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(
         )
 
 
-def test_the_base_alone_is_asked_again_and_its_spread_told(world: tuple[Workspace, str]) -> None:
+def test_the_base_alone_is_asked_again_and_its_spread_told(world: World) -> None:
     workspace, address = world
     plan = engine.plan(workspace, "seeds", AskingSettings(run="r", repeats=2, endpoint=address))
     assert [(one.arm, one.seed) for one in plan.runs] == [
@@ -171,7 +174,7 @@ def test_the_base_alone_is_asked_again_and_its_spread_told(world: tuple[Workspac
     assert [row["answer"] for row in result.details[0].rows] == [*ANSWERS]
 
 
-def test_the_parts_of_the_variance_by_hand(world: tuple[Workspace, str]) -> None:
+def test_the_parts_of_the_variance_by_hand(world: World) -> None:
     """Two askings of two rows: .2 and .4, .6 and .8. Within: (.02 + .02) / 2 = .02. Means .3 and .7 vary by .08, of which
     .02 / 2 is left by asking: .07."""
     workspace, _ = world

@@ -21,11 +21,16 @@ from core.store import runs
 from tests import worlds
 from tests.moving_evidence import MOVES, TOOLS, Asked, leave_tools_out
 
+pytestmark = pytest.mark.soak
+
 ROWS = 24
 
 
+World = tuple[Workspace, Asked]
+
+
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Asked]:
+def asked(tmp_path_factory: pytest.TempPathFactory) -> World:
     workspace = open_workspace(
         Settings(workspace=tmp_path_factory.mktemp("asked"), author="tester")
     )
@@ -33,8 +38,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Asked]:
     return workspace, leave_tools_out(workspace, f"split=train;sample={ROWS}", seed=0, repeats=2)
 
 
-@pytest.mark.soak
-def test_the_tool_that_moves_the_answers_is_shown_alone(asked: tuple[Workspace, Asked]) -> None:
+def test_the_tool_that_moves_the_answers_is_shown_alone(asked: World) -> None:
     result = asked[1].result
     base, *tested = result.arms
     assert base.is_base
@@ -52,8 +56,7 @@ def test_the_tool_that_moves_the_answers_is_shown_alone(asked: tuple[Workspace, 
     assert f"without {MOVES} moves the answers more than asking again" in result.sentence
 
 
-@pytest.mark.soak
-def test_the_test_of_an_arm_is_that_of_its_answers(asked: tuple[Workspace, Asked]) -> None:
+def test_the_test_of_an_arm_is_that_of_its_answers(asked: World) -> None:
     """p and |Δ| from the stored answers, by their definition."""
     workspace, done = asked
     with workspace.store.read() as db:
@@ -78,8 +81,7 @@ def test_the_test_of_an_arm_is_that_of_its_answers(asked: tuple[Workspace, Asked
         assert arm.p == pytest.approx(p, abs=1e-12)
 
 
-@pytest.mark.soak
-def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, Asked]) -> None:
+def test_arms_are_ordinary_runs_that_name_their_parent(asked: World) -> None:
     workspace, done = asked
     made = done.saved.made
     assert len(done.saved.ids) == 1 + 2 * (1 + len(TOOLS))
@@ -99,9 +101,8 @@ def test_arms_are_ordinary_runs_that_name_their_parent(asked: tuple[Workspace, A
     assert done.requests == 2 * ROWS * len(arms)  # each asks two judges a row
 
 
-@pytest.mark.soak
 def test_an_arm_is_compared_on_the_rows_of_its_test(
-    asked: tuple[Workspace, Asked], monkeypatch: pytest.MonkeyPatch
+    asked: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An answer that could not be read takes its row out of an arm's movement and of the floor beside it."""
     workspace, done = asked
@@ -122,8 +123,7 @@ def test_an_arm_is_compared_on_the_rows_of_its_test(
     assert (result.n, result.left_out) == (ROWS - 1, 1)
 
 
-@pytest.mark.soak
-def test_what_cannot_be_asked_again_is_refused(asked: tuple[Workspace, Asked]) -> None:
+def test_what_cannot_be_asked_again_is_refused(asked: World) -> None:
     workspace, _ = asked
     with pytest.raises(StateError, match="cannot be asked again"):
         engine.plan(workspace, "tools", ToolsSettings(run="llm train"))

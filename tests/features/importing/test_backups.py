@@ -35,6 +35,7 @@ from tests.runs.cases import (
     end_worker,
     fast,
     recorded,
+    run_here,
     stored_rows,
     until,
     until_state,
@@ -115,13 +116,7 @@ def test_a_run_that_ends_while_its_journal_is_copied_is_not_said_to_be_done(
 ) -> None:
     workspace = workspace_with(tmp_path / "here", 4)
     with serving(Script()) as url:
-        run = run_control.start(
-            workspace,
-            wish(workspace, Asking(), model="scripted"),
-            "r",
-            fast(url, timeout_s=10.0),
-            begin=here(Asking()),
-        )
+        run = run_here(workspace, Asking(), fast(url, timeout_s=10.0), model="scripted")
     done = workspace.run_folder(run.id).done
     looks = iter([None, done.read_bytes()])  # there was none before the journal, and one after it
     monkeypatch.setattr(backups, "_read", lambda _: next(looks))

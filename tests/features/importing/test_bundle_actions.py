@@ -32,7 +32,7 @@ from core.store import runs as run_records
 from tests import cases, worlds
 from tests.bundled import everything, opened, stored, with_manifest, with_rows
 from tests.derived import save_fusion
-from tests.runs.cases import fast, wish, workspace_with
+from tests.runs.cases import fast, waiting_run, wish, workspace_with
 from tests.runs.methods import Counting, constant
 
 PLAN = {
@@ -421,7 +421,7 @@ def test_a_run_that_is_not_finished_travels_as_far_as_it_is(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     made = workspace_with(workspace.settings.workspace, 8)
-    run = run_control.start(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)
+    run = waiting_run(made)
     with pytest.raises(StateError, match="a worker is on it or starts"):
         bundle_actions.build_bundle(made, "r")
     spec = wish(made, Counting())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -229,11 +228,3 @@ def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> No
         assert content(played) == content(fresh) == empty
 
     play()
-
-
-@pytest.mark.soak
-def test_reading_only_refuses(workspace: Workspace) -> None:
-    bring(workspace, DE, "k562-de.csv")
-    reader = open_workspace(dataclasses.replace(workspace.settings, read_only=True))
-    with pytest.raises(StateError):
-        bring(reader, DIR, "k562-dir.csv")

@@ -73,7 +73,7 @@ def screened(screen_folder: Path, workspace: Workspace) -> Workspace:
 
 
 def audit(workspace: Workspace, *arguments: str) -> Any:
-    return core_json(workspace.settings.workspace, "audit", "leakage", *arguments)
+    return core_json(workspace, "audit", "leakage", *arguments)
 
 
 def predict(
@@ -159,7 +159,7 @@ def test_a_space_that_declares_its_labels_is_named_and_not_accused(screened: Wor
     assert found["findings"] == []
     [space] = [each for each in found["inputs"] if each["kind"] == "space"]
     assert space["remark"] == "reveals labels; declared as built from labels of bmdm"
-    assert space["remark"] in core(screened.settings.workspace, "audit", "leakage").out
+    assert space["remark"] in core(screened, "audit", "leakage").out
 
 
 @pytest.mark.parametrize("axis", ["DE", "DIR"])

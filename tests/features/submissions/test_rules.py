@@ -40,11 +40,14 @@ class Planted(NamedTuple):
     tokenizer: bool = False
 
 
-def cells(column: str, *values: Any, first: int = 3) -> Callable[[Sound], None]:
+Spoil = Callable[[Sound], None]
+
+
+def cells(column: str, *values: Any, first: int = 3) -> Spoil:
     return lambda s: s.set(column, *values, first=first) and None
 
 
-def member(path: str, content: bytes | None) -> Callable[[Sound], None]:
+def member(path: str, content: bytes | None) -> Spoil:
     def plant(s: Sound) -> None:
         s.members.pop(path, None)
         if content is not None:
@@ -53,11 +56,11 @@ def member(path: str, content: bytes | None) -> Callable[[Sound], None]:
     return plant
 
 
-def appended(column: str) -> Callable[[Sound], None]:
+def appended(column: str) -> Spoil:
     return lambda s: s.header.append(column)
 
 
-def every(column: str, value: Any) -> Callable[[Sound], None]:
+def every(column: str, value: Any) -> Spoil:
     return lambda s: s.set(column, *[value] * len(IDS)) and None
 
 
@@ -257,7 +260,7 @@ def judge(content: bytes, track: Track) -> bool:
     )
 
 
-def without(column: str) -> Callable[[Sound], None]:
+def without(column: str) -> Spoil:
     return lambda s: s.header.remove(column)
 
 

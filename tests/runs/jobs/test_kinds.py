@@ -16,7 +16,7 @@ import pytest
 from filelock import FileLock
 
 from core.base.config import REPOSITORY, Settings
-from core.base.errors import InputError, NotFound, ReadOnly, StateError
+from core.base.errors import InputError, NotFound, StateError
 from core.features.experiments import engine
 from core.features.finetune import actions as finetunes
 from core.features.targets import actions as target_ranking
@@ -260,15 +260,6 @@ def test_a_run_that_waits_for_its_worker_can_be_stopped(small_workspace: Workspa
     assert (job.state, job.can_stop, job.can_resume) == ("waiting", True, False)
     job = control.stop(small_workspace, job)
     assert (job.state, job.can_stop, job.can_resume) == ("cancelled", False, True)
-
-
-@each_kind
-def test_a_reader_starts_and_stops_none(kind: str, crashed: Workspace, started: list[str]) -> None:
-    job, reader = of_kind(crashed, kind), crashed.for_reading("a test only reads")
-    for act in (control.stop, control.resume):
-        with pytest.raises(ReadOnly):
-            act(reader, job)
-    assert started == []
 
 
 def test_a_done_one_is_left_alone_and_a_damaged_one_is_listed(small_workspace: Workspace) -> None:
