@@ -156,8 +156,6 @@ def plain_cut() -> tuple[Floats, float]:
     protocol = EvaluationProtocol(seed=PLAIN_SEED)
     parts = parts_of(protocol, known.rows)
     cells = cells_of(protocol, known.rows, parts)
-    assert parts is not None
-    assert cells is not None
     with threadpool_limits(1):
         start = time.perf_counter()
         apart = (parts.pert[known.rows.pert][:, None] != parts.pert[known.rows.pert]) & (

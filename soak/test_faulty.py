@@ -360,7 +360,6 @@ def hostile() -> Iterator[str]:
         text=True,
         cwd=Path(__file__).parent.parent,
     )
-    assert server.stdout is not None
     try:
         yield server.stdout.readline().strip()
     finally:

@@ -138,8 +138,6 @@ def rows_per_s(workspace: Workspace, run: Run) -> float:
     found = status(workspace, run)
     assert (found.state, found.counts.done) == ("done", ROWS)
     ending = read_json(workspace.run_folder(run.id).done)
-    assert ending is not None
-    assert found.begun_at is not None
     return float(ROWS / (ending["ended_at"] - found.begun_at))
 
 

@@ -39,7 +39,6 @@ def test_one_writing_process_and_four_reading_ones(tmp_path: Path, record: Recor
     """
     readers = [child(reading, tmp_path) for _ in range(4)]
     for reader in readers:
-        assert reader.stdout is not None
         assert reader.stdout.readline() == "reading\n", finished(reader)
     try:
         finished(child(writing, tmp_path))

@@ -42,7 +42,6 @@ def begin(what: str, path: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     return process
 

@@ -272,7 +272,6 @@ def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(
     parts = parts_of(protocol, layout.rows)
     cells = cells_of(protocol, layout.rows, parts)
     assert parts is not None
-    assert cells is not None
     own = cells == cells[0]
     first = int(layout.rows.pert[0]), int(layout.rows.gene[0])
     hidden = ~visible_rows(first, layout.rows, parts)

@@ -127,11 +127,9 @@ class Spawner:
         return self.process.pid
 
     def wait(self) -> None:
-        assert self.process is not None
         self.process.wait(60)
 
     def kill(self) -> None:
-        assert self.process is not None
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
@@ -249,7 +247,6 @@ def assert_equal_to_undisturbed(survived: SurvivingRun) -> None:
     assert len(ours["trace_event"]) == len(ours["row_call"]) == 2 * ROWS
     assert expected.spent_tokens == expected.tokens
     told = read_spending(workspace.run_folder(run.id).spending)
-    assert told is not None
     assert (told.tokens, told.unanswered) == (run.spent_tokens, survived.lost[-1].unanswered)
     assert run.spent_tokens >= expected.spent_tokens
     for lost in survived.lost:

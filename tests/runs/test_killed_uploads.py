@@ -129,7 +129,6 @@ def test_an_app_that_is_killed_takes_its_reader_along_and_leaves_nothing_for_lon
             stdin=subprocess.PIPE,
             env=os.environ,
         )
-        assert app.stdin is not None
         app.stdin.write(cases.TRAIN)
         app.stdin.close()
         here = psutil.Process(app.pid)

@@ -254,7 +254,6 @@ def test_an_agent_calls_tools_and_answers(server: Endpoint) -> None:
         assert prediction.tokens == sum(
             json.loads(call.reply)["usage"]["total_tokens"] for call in result.calls
         )
-        assert prediction.prompt_tokens is not None
         assert (
             300
             < prediction.prompt_tokens
@@ -376,7 +375,6 @@ def test_minus_infinity_does_not_break_the_json_of_an_answer(server: Endpoint) -
     answer = read_answer(text)
     assert isinstance(answer, Answer)
     assert answer.content == "<answer>A</answer>"
-    assert answer.logprobs is not None
     place = next(token for token in answer.logprobs if token.token == "A")
     assert len(place.alternatives) >= 20
     left = {token for token, logprob in place.alternatives if not is_missing(logprob)}

@@ -102,7 +102,6 @@ class RoutedPages(PagesManager):
 def wait_for_script(runner: LocalScriptRunner, timeout: float) -> None:
     """Until the script of an AppTest has ended. Streamlit itself looks through all messages so far, each millisecond."""
     thread = runner._script_thread
-    assert thread is not None
     thread.join(timeout)
     if thread.is_alive():
         runner.request_stop()

@@ -184,7 +184,6 @@ def test_a_link_selects_rows_of_a_table(glance: Visit, little_demo: Workspace) -
     assert app.query_params["without"] == [listed[1], listed[3]]
     assert "Without the picked" in text_of(app)
     moved = re.search(r"P\(DE\) (0\.\d{3}) → (0\.\d{3})", text_of(app).replace("\\", ""))
-    assert moved is not None
     assert numbers(app)["Prior P(DE)"].startswith(moved[1])
     app = glance(little_demo, "neighbours", without="nobody")
     assert "without" not in app.query_params

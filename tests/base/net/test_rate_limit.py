@@ -121,10 +121,8 @@ def test_processes_share_a_rate(tmp_path: Path) -> None:
             for first in ("0", "4")
         ]
         for other in others:
-            assert other.stdout is not None
             assert other.stdout.readline() == "here\n"
         for other in others:
-            assert other.stdin is not None
             other.stdin.write("go\n")
             other.stdin.flush()
         for other in others:

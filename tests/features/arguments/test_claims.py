@@ -120,7 +120,6 @@ def test_a_claim_that_the_perturbation_acts_on_the_gene_only_answers_its_row(
 ) -> None:
     subject, relation, target = said.split("|")
     claim = {"subject": subject, "relation": relation, "object": target, "pert": "Pa", "gene": "Ga"}
-    assert CLAIMS.answers is not None
     assert CLAIMS.answers(pd.DataFrame([claim])).tolist() == [is_answer]
 
 

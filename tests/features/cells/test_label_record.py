@@ -27,7 +27,6 @@ def test_a_folder_is_whole_with_its_record(tmp_path: Path) -> None:
     assert effects["gene"].astype(object).tolist() == list(labels.genes)
     assert folder.table("guides").equals(labels.knockdown)
     genes = folder.genes()
-    assert genes is not None
     assert genes["gene"].tolist() == list(labels.genes)
     assert ((genes["detected"] > 0) == (genes["mean"] > 0)).all()
     (folder.path / "guides.parquet").unlink()

@@ -103,7 +103,6 @@ def test_batches_are_cut_at_quantiles_of_their_controls_depth() -> None:
         np.intp
     )
     found = split_by_depth(batch, totals, is_control, 4)
-    assert found is not None
     # batch 0 has 100 controls: two bins, cut at 50.5; batch 1 has 100 too, of which more than half are alike
     assert np.bincount(found[:100]).tolist() == [50, 50]
     assert found[200:250].tolist() == [0] * 26 + [1] * 24
@@ -116,6 +115,5 @@ def test_batches_are_cut_at_quantiles_of_their_controls_depth() -> None:
 def test_batches_without_two_controls_are_no_strata() -> None:
     batch = np.array(["a", "a", "b", "b", "", ""], dtype=object)
     found = strata_of_batches(batch, np.array([True, True, True, False, True, True]))
-    assert found is not None
     assert found.tolist() == [0, 0, -1, -1, -1, -1]
     assert strata_of_batches(np.array(["a", "a"], dtype=object), np.array([True, False])) is None

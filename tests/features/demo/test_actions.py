@@ -42,7 +42,6 @@ def test_the_demos_space_covers_most_of_its_rows_on_both_axes(demo_workspace: Wo
     with demo_workspace.store.read() as db:
         space = spaces.find(db, "simulated")
     found = coverage_of(demo_workspace, space)
-    assert found is not None
     assert 0.9 < found.rows_by_gene < 1
     assert 0.9 < found.rows_by_pert < 1
     assert load(demo_workspace, space).sha256 == space.sha256

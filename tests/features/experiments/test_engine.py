@@ -147,7 +147,6 @@ def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(
     ) is not None and job.is_live:
         assert time.monotonic() - since < WAIT_S
         time.sleep(0.2)
-    assert job is not None
     assert job.state == "done", job.cause
     result = engine.result_of(workspace, engine.find_saved(workspace, plan.saved.key))
     assert [arm.name for arm in result.arms] == ["every tool", f"without {TOOLS[1]}"]
@@ -168,7 +167,6 @@ def test_the_base_alone_is_asked_again_and_its_spread_told(world: World) -> None
     ]
     result = engine.result_of(workspace, engine.run(workspace, plan))
     assert [arm.name for arm in result.arms] == ["as it is"]
-    assert result.noise_floor is not None
     assert result.noise_floor.seeds == 3
     assert result.sentence.startswith("Standard deviation of P(DE): asking again 0.")
     assert [row["answer"] for row in result.details[0].rows] == [*ANSWERS]

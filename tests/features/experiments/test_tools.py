@@ -45,12 +45,9 @@ def test_the_tool_that_moves_the_answers_is_shown_alone(asked: World) -> None:
     assert [arm.name for arm in tested] == [f"without {tool}" for tool in TOOLS]
     assert [arm.name for arm in tested if arm.is_shown] == [f"without {MOVES}"]
     [moving] = [arm for arm in tested if arm.is_shown]
-    assert moving.moved is not None
     # both probabilities fall by 15 percent points, with noise of up to 8 either way
     assert moving.moved.value == pytest.approx(0.15, abs=0.03)
     # two draws from ±8 lie 2/3 · 8 apart on average
-    assert result.noise_floor is not None
-    assert result.noise_floor.moved is not None
     assert result.noise_floor.moved.value == pytest.approx(0.0533, abs=0.02)
     assert (result.n, result.left_out) == (ROWS, 0)
     assert f"without {MOVES} moves the answers more than asking again" in result.sentence
@@ -73,8 +70,6 @@ def test_the_test_of_an_arm_is_that_of_its_answers(asked: World) -> None:
         for arm in done.saved.runs
     }
     for arm in done.result.arms[1:]:
-        assert arm.moved is not None
-        assert arm.floor is not None
         assert arm.moved.value == pytest.approx(moved[arm.name].mean(), abs=1e-12)
         assert arm.floor.value == pytest.approx(moved["every tool"].mean(), abs=1e-12)
         p = sign_flip_test(moved[arm.name] - moved["every tool"], perts, np.random.default_rng(0))

@@ -216,7 +216,6 @@ def test_a_taken_name_is_refused_told_apart_or_replaced(small_workspace: Workspa
     assert refused.kind == "failed"
     assert "--replace" in refused.message
     told_apart = import_upload(small_workspace, other, "debate.csv")
-    assert told_apart.name is not None
     assert told_apart.name.startswith("debate (")
     third = cases.submission([("Pa_Ga", 0.2, 0.1, "none")])
     replaced = import_upload(

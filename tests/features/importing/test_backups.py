@@ -200,7 +200,6 @@ def members_of(file: Path) -> Members:
 
 def read(tar: tarfile.TarFile, name: str) -> bytes:
     content = tar.extractfile(name)
-    assert content is not None
     return content.read()
 
 

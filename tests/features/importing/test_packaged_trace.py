@@ -25,7 +25,6 @@ def test_what_is_written_is_read() -> None:
     assert "\n" not in text
     trace = parse_trace(text)
     assert (trace.format, trace.events) == ("packaged", ROW.events)
-    assert trace.packaged is not None
     assert trace.packaged.method == "debate"
     assert trace.packaged.prediction("Pa_Ga", 0.3, 0.1) == ROW.prediction
 

@@ -419,7 +419,6 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> No
         "human.csv",
     )
     found = spaces.coverage_of(furnished, all_spaces(furnished)[0])
-    assert found is not None
     assert (found.genes, found.rows_by_gene) == (pytest.approx(2 / 4), pytest.approx(3 / 6))
     assert (found.perts, found.rows_by_pert, found.rows_by_both) == tuple(
         map(pytest.approx, (1 / 3, 2 / 6, 1 / 6))
@@ -428,7 +427,6 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> No
     assert (matched.count("ortholog"), matched.count("case"), matched.count("exact")) == (2, 1, 0)
     undo(furnished, "orthologs.json")
     found = spaces.coverage_of(furnished, all_spaces(furnished)[0], "bmdm")
-    assert found is not None
     assert found.rows_by_gene == 0
     with pytest.raises(NotFound, match="dataset 'other'"):
         spaces.coverage_of(furnished, all_spaces(furnished)[0], "other")

@@ -87,8 +87,6 @@ def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server) -> No
     pane.evaluate("pane => pane.scrollTo(0, 500)")
     assert pane.evaluate("pane => pane.scrollTop") > 100
     box, around = header.bounding_box(), pane.bounding_box()
-    assert box is not None
-    assert around is not None
     assert abs(box["y"] - around["y"]) < 2
     pair = header.locator("h3")
     assert pair.evaluate(  # nothing lies over it, and nothing shines through

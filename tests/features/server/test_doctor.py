@@ -92,7 +92,6 @@ def test_a_locked_store_is_named_with_who_holds_it(
     with small_workspace.store.write():
         found = doctor.examine(small_workspace.settings)
     assert found.store == "busy"
-    assert found.lock is not None
     assert "held for more than 0.2 s by process" in found.lock
 
 

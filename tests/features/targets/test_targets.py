@@ -109,7 +109,6 @@ def test_curves_start_with_the_best_model_and_end_with_the_references() -> None:
     figure = TargetTable(
         rows=tuple(dict(zip(names, row, strict=True)) for row in rows), metric="recall"
     ).figure()
-    assert figure is not None
     curves = figure.values["table"]
     assert curves["curve"].unique().tolist() == [
         "trees",

@@ -187,7 +187,6 @@ def test_one_that_is_still_being_started_waits_for_as_long_as_its_starter_lives(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert starter.stdout is not None
     starter.stdout.readline()
     try:
         assert status_of(folder).state == "waiting"

@@ -68,7 +68,6 @@ def compute(workspace: Workspace, name: str, **chosen: Any) -> ExperimentResult:
     kind = kinds()[name]
     known = {option.name for option in options_of(kind.settings)}
     quick = {key: value for key, value in QUICK.items() if key in known}
-    assert kind.compute is not None
     result = kind.compute(workspace, make(kind.settings, {**quick, **chosen}))
     assert isinstance(result, ExperimentResult)
     return result
