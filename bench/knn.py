@@ -129,7 +129,7 @@ def oracle_priors() -> tuple[Floats, float]:
 def lean_priors() -> tuple[Floats, float]:
     """The same by `by_definition`."""
     known, spaces = make_table()
-    found: list[Floats] = []
+    found = []
     with threadpool_limits(1):
         seconds = median_s(lambda: found.append(by_definition(known, spaces)), 1)
     return found[-1], seconds

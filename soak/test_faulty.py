@@ -384,7 +384,7 @@ def run_against(workspace: Workspace, url: str, mode: str, *, streamed: bool) ->
         model=hostile_server.MODEL,
     )
     began_at = time.monotonic()
-    heard: list[Any] = []
+    heard = []
     run = run_control.start(workspace, spec, f"{mode} {streamed}", settings, begin=lambda *_: None)
     end = listen(ask.watch(workspace, run.id), heard.append) if streamed else lambda: None
     run_control.start_worker(workspace, run.id)

@@ -129,7 +129,7 @@ def _labels_result(workspace: Workspace) -> Any:
 
 
 def _targets(workspace: Workspace, _url: str) -> None:
-    models: dict[str, dict[str, object]] = {"pca_knn": {}, "random_forest": {}}
+    models = {"pca_knn": {}, "random_forest": {}}
     request = TrainingRequest("small", models=models)
     target_ranking.start_apart(workspace, request)
 
@@ -296,7 +296,7 @@ def result_of(kind: Kind, workspace: Workspace) -> str:
 
 def resume_twice_at_once(kind: Kind, workspace: Workspace) -> None:
     """As two clicks do; one process is on it afterwards, or it is over already."""
-    errors: list[Exception] = []
+    errors = []
 
     def click() -> None:
         try:

@@ -64,7 +64,7 @@ def test_first_words_are_on_screen_within_300_ms(
         elsewhere.submit(
             make_demo, open_workspace(Settings(workspace=tmp_path, author="tester"))
         ).result()
-    sent: list[float] = []
+    sent = []
     parts_of = scripted_server.stream_parts
 
     def timed(*given: Any) -> Iterator[bytes]:
@@ -76,7 +76,7 @@ def test_first_words_are_on_screen_within_300_ms(
             yield part
 
     monkeypatch.setattr(scripted_server, "stream_parts", timed)
-    waits: list[float] = []
+    waits = []
     with (
         serving_model(Script(delay_s=0.5, token_s=0.02, reasoning=None)) as model,
         serving(tmp_path, PERTURBDESK_ENDPOINT=model) as server,

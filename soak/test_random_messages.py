@@ -12,10 +12,9 @@ import random
 import string
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
@@ -176,7 +175,7 @@ class Sender:
 
     def message(self, client: PageClient) -> Message:
         """Return a message, and its kind."""
-        makers: Sequence[tuple[int, Callable[[PageClient], Message]]] = (
+        makers = (
             (60, self._widgets),
             (10, self._page),
             (10, self._file),
@@ -376,5 +375,5 @@ def test_random_messages_and_requests(
 
 
 def test_the_log_has_no_secret(shared: SharedServer) -> None:
-    log: Path = shared.server.log
+    log = shared.server.log
     assert not [secret for secret in SECRETS if secret in log.read_bytes()]

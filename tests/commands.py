@@ -34,7 +34,7 @@ def core(workspace: Workspace | Path, *arguments: str) -> Done:
     out, err = (
         io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2)
     )
-    status: Any = 0
+    status = 0
     with (
         mock.patch.object(sys, "argv", ["core", "--workspace", str(folder), *arguments]),
         redirect_stdout(out),
@@ -56,7 +56,7 @@ def core_json(workspace: Workspace | Path, *arguments: str) -> Any:
 
 def every_command() -> dict[str, Any]:
     """Every command by its words, those in a group behind the group's name."""
-    root: Any = get_command(app)
+    root = get_command(app)
     return dict(_commands_of(root, root.context_class(root, info_name="perturbdesk"), ""))
 
 

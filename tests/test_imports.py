@@ -80,7 +80,7 @@ def import_statements(file: Path) -> list[ast.Import | ast.ImportFrom]:
 
 
 def imported(file: Path) -> list[str]:
-    modules: list[str] = []
+    modules = []
     for node in import_statements(file):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]

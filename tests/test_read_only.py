@@ -9,7 +9,7 @@ import inspect
 import io
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -358,7 +358,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
 def call(name: str, stage: Stage) -> None:
     """Call an action with what its parameters are given."""
     module, _, function = name.rpartition(".")
-    action: Callable[..., Any] = getattr(import_module(f"core.{module}"), function)
+    action = getattr(import_module(f"core.{module}"), function)
     parameters = inspect.signature(action).parameters
     with ExitStack() as stack:
         known = arguments_by_type(stage)

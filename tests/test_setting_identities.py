@@ -373,7 +373,7 @@ def _furnish(workspace: Workspace, files: Path, server: str) -> str:
     for kind in ("descriptions", "network", "lps_response"):
         for name in (f"first {kind}", kind):
             assert import_upload(workspace, _pack_called(name, kind), f"{name}.json").kind == kind
-    debated: Mapping[str, object] = {"tools": ",".join(TOOLS), "shots": 2, "rounds": 2}
+    debated = {"tools": ",".join(TOOLS), "shots": 2, "rounds": 2}
     asked = {
         "rows": f"split=train;sample={ROWS}",
         "name": "argued",

@@ -19,7 +19,7 @@ def test_plain_output_gets_a_line_now_and_then(
 ) -> None:
     monkeypatch.setattr(progress, "FIRST_S", 0.02)
     monkeypatch.setattr(progress, "EVERY_S", 0.02)
-    said: list[str] = []
+    said = []
 
     def is_said(line: str) -> bool:
         said.extend(capsys.readouterr().err.splitlines())

@@ -126,7 +126,7 @@ def test_no_row_of_a_fold_sees_its_own_perturbation_or_gene() -> None:
 
 def test_no_tool_opens_a_file_or_a_connection() -> None:
     """So a label cannot come from anywhere but the view."""
-    opened: list[str] = []
+    opened = []
     watching = False
 
     def watch(event: str, _: object) -> None:

@@ -142,7 +142,7 @@ def test_pathway_neighbours_pool_the_labels_in_view(tmp_path: Path) -> None:
 async def everything(client: SourceClient, name: str, view: LabelView) -> list[Evidence]:
     """All that a tool says when it is asked about some symbols in every way it can be asked."""
     tool = TOOLS[name]
-    spellings: list[str | None] = [None, "Stat1", "STAT1", "Jak1", "Cxcl10", "Gm12345"]
+    spellings = [None, "Stat1", "STAT1", "Jak1", "Cxcl10", "Gm12345"]
     return [
         await tool.run(pert, gene, PACKS, view, client)
         for pert in (spellings if "pert" in tool.takes else [None])

@@ -84,7 +84,7 @@ def test_every_kind_is_recognised_in_any_order_and_has_an_organism(
 
 @pytest.mark.parametrize("first", [True, False])
 def test_one_odd_entry_is_an_error_that_names_it_and_no_other_kind(first: bool) -> None:
-    content: dict[str, Any] = {symbol: ["Cell Cycle"] for symbol in MOUSE}
+    content = {symbol: ["Cell Cycle"] for symbol in MOUSE}
     odd = {"Stat2": "Cell Cycle"}
     with pytest.raises(
         InputError, match="'Stat2' has 'Cell Cycle', expected a list of pathways"

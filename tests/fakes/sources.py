@@ -134,7 +134,7 @@ class FakeServer:
         """Return the response to a request; None closes the connection without one."""
         target = urlsplit(request.path)
         name, _, path = target.path.lstrip("/").partition("/")
-        sources: dict[str, SiteName] = {"mygene": "mygene", "string": "string", "pubmed": "pubmed"}
+        sources = {"mygene": "mygene", "string": "string", "pubmed": "pubmed"}
         if name not in sources:
             return json_response(404, {})
         params = dict(parse_qsl(target.query)) | dict(parse_qsl(request.body.decode()))
@@ -190,7 +190,7 @@ def serve_fake_sources(data: FakeData, retry_after: str = "0.2") -> Iterator[Fak
 
 def _answer_genes(data: FakeData, params: Texts) -> ServerResponse:
     by_case = _by_case(data.genes)
-    hits: list[dict[str, Any]] = []
+    hits = []
     for query in params["q"].split(","):
         spellings = by_case.get(query.casefold(), [])
         hits += [{"query": query, "_id": symbol, **data.genes[symbol]} for symbol in spellings]
@@ -256,7 +256,7 @@ def _answer_search(data: FakeData, params: Texts) -> ServerResponse:
         : int(params["retmax"])
     ]
     unknown = [word for word, matches in pmids.items() if not matches]
-    result: dict[str, Any] = {"count": str(len(ids)), "idlist": ids}
+    result = {"count": str(len(ids)), "idlist": ids}
     return json_response(
         200,
         {
@@ -293,7 +293,7 @@ def _contains(article: Article, word: str) -> bool:
 
 
 def _by_case(symbols: Iterable[str]) -> dict[str, list[str]]:
-    spellings: dict[str, list[str]] = defaultdict(list)
+    spellings = defaultdict(list)
     for symbol in symbols:
         spellings[symbol.casefold()].append(symbol)
     return spellings

@@ -71,7 +71,7 @@ def complete(
     """The replies or errors of these requests, asked one after the other by one client."""
 
     async def ask() -> list[Any]:
-        found: list[Any] = []
+        found = []
         async with Client(
             endpoint(url, **limits),
             cache=cache,
@@ -562,7 +562,7 @@ def run_together(
 
 def test_a_call_that_waits_does_not_hold_a_place() -> None:
     """With room for one request, the second call is answered while the first one waits for its retry."""
-    order: list[str] = []
+    order = []
 
     async def work(client: Client) -> None:
         async def ask(name: str, request: Request) -> None:

@@ -130,8 +130,8 @@ def test_requests_are_those_of_the_openai_package_and_made_from_one_pattern(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     leave_out_aiohttp(monkeypatch)  # the transport that the package takes unless it is told
-    seen: list[ReceivedRequest] = []
-    built: list[str] = []
+    seen = []
+    built = []
     build = AsyncClient.build_request
 
     def build_request(self: AsyncClient, method: str, url: Any, **options: Any) -> Any:
@@ -184,7 +184,7 @@ def test_connections_are_kept_and_no_more_than_requests_at_a_time(
 ) -> None:
     if library == "httpx2":
         leave_out_aiohttp(monkeypatch)
-    connections: list[asyncio.StreamReader] = []
+    connections = []
 
     async def answer(_: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse:
         if reader not in connections:

@@ -197,7 +197,7 @@ def test_a_file_that_another_process_keeps_locked(
 
 @pytest.mark.soak
 def test_threads_share_one(cache: ReplyCache) -> None:
-    missing: list[str] = []
+    missing = []
 
     def work(name: int) -> None:
         for number in range(50):

@@ -59,7 +59,7 @@ def test_the_openai_package_is_served() -> None:
 def test_equal_requests_get_equal_answers_with_and_without_a_stream_and_other_seeds_others() -> (
     None
 ):
-    heard: list[Words] = []
+    heard = []
     with serving() as url:
         whole, streamed = replies(url, None, top_logprobs=20), replies(url, heard, top_logprobs=20)
     with serving(Script(seed=1)) as url:

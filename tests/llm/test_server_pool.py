@@ -17,7 +17,7 @@ from core.llm import server_pool
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError, Refused
-from core.llm.messages import Message, Outcome, Reply, Request
+from core.llm.messages import Message, Reply, Request
 from core.llm.server_pool import ServerPool
 from tests.fakes.http_server import (
     Answer,
@@ -73,7 +73,7 @@ def ask(
     servers: str, use: Callable[[Client, ServerPool], Awaitable[Any]], concurrency: int = 6
 ) -> tuple[Any, list[str]]:
     """What `use` returns of a client of these servers, and the lines that the pool said."""
-    said: list[str] = []
+    said = []
 
     async def run() -> Any:
         pool = ServerPool(servers, LIMITS, MODEL, concurrency, said.append)
@@ -119,7 +119,7 @@ def test_a_server_that_fails_rests_and_its_requests_go_elsewhere() -> None:
             await client.complete(request(99))
             while any(s.state == "checking" for s in pool.states):
                 await asyncio.sleep(0.01)
-            outcomes: list[Outcome] = []
+            outcomes = []
             client.on_call = outcomes.append
             replies = await ask_many(client)
             return replies, outcomes, {s.address: s for s in pool.states}
@@ -222,7 +222,7 @@ def test_a_pool_without_an_address_is_refused() -> None:
 
 def test_an_unlisted_server_in_a_file_that_is_read_again_is_never_asked(tmp_path: Path) -> None:
     file = tmp_path / "servers.txt"
-    asked: list[str] = []
+    asked = []
 
     async def count(received: ReceivedRequest, _reader: object) -> ServerResponse:
         asked.append(received.path)
@@ -240,7 +240,7 @@ def test_an_unlisted_server_in_a_file_that_is_read_again_is_never_asked(tmp_path
     with serving(Script()) as listed, serve_in_thread(count, "stranger") as stranger:
         file.write_text(f"{listed}\n")
         endpoint = replace(LIMITS, access=ServerAccess(listed=(listed,), only_listed=True))
-        said: list[str] = []
+        said = []
 
         async def run() -> tuple[str, ...]:
             return await use(

@@ -180,7 +180,7 @@ def test_without_a_client_nobody_is_asked() -> None:
 
 
 def test_together_ends_everything_before_it_raises_the_first_failure() -> None:
-    ended: list[str] = []
+    ended = []
 
     async def work(name: str, delay_s: float, error: Exception | None = None) -> str:
         await asyncio.sleep(delay_s)

@@ -127,7 +127,7 @@ def test_a_number_is_read_as_it_was_said() -> None:
 def test_who_is_shown_what() -> None:
     with serving() as url:
         found = predict(METHOD, url, rounds=2, shots=2, context="site")
-    by_voice: dict[tuple[str, str], list[Call]] = {}
+    by_voice = {}
     for call in found.calls:
         by_voice.setdefault((call.stage, call.role), []).append(call)
     assert list(by_voice) == [
@@ -246,7 +246,7 @@ def test_several_seeds_are_averaged() -> None:
 def test_a_judge_who_is_asked_again_reads_the_same_briefs() -> None:
     """Each verdict has a seed of its own, the first the debate's; what cannot be read is left out of the mean."""
     said = {7: "<prob>20</prob>", 1_000_010: "<prob>50</prob>", 2_000_013: "no idea"}
-    read: set[str] = set()
+    read = set()
 
     def answer(asked: Asked) -> Canned:
         if asked.path != CHAT:

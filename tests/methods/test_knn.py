@@ -148,7 +148,7 @@ def _check_named(world: World, weights: np.ndarray, lines: list[re.Match[str] | 
 def _by_name(world: World, weights: np.ndarray) -> dict[str, list[float]]:
     """Name → share, similarity, and rows that are up, down, changed, none; for both axes every row is a name of its own."""
     axis = world.weighting.axis
-    found: dict[str, list[float]] = {}
+    found = {}
     for j in np.flatnonzero(weights):
         name = f"row {j}" if axis == "both" else f"s{getattr(world.rows, axis)[j]}"
         entry = found.setdefault(

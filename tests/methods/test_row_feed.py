@@ -5,13 +5,13 @@ from __future__ import annotations
 from core.base.types import Pair
 from core.features.asking.page.live_row import LiveRow
 from core.llm.streaming import Words
-from core.methods.row_feed import Event, RowFeed
+from core.methods.row_feed import RowFeed
 
 
 def test_everybody_who_watches_a_row_hears_all_of_it() -> None:
     feed = RowFeed(Pair("Pa_Ga", "Pa", "Ga", None, "test"))
-    first: list[Event] = []
-    second: list[Event] = []
+    first = []
+    second = []
     to_first, to_second = first.append, second.append
     feed.attach(to_first)
     on_words = feed.begin_call(0, "de", "EFFECT", 0)

@@ -55,9 +55,7 @@ def good(asked: Asked) -> str:
 
 def stream(*deltas: Any) -> str:
     usage = {"prompt_tokens": 3, "completion_tokens": 2}
-    chunks: list[dict[str, Any]] = [
-        {"choices": [{"delta": {"content": delta}}]} for delta in deltas
-    ]
+    chunks = [{"choices": [{"delta": {"content": delta}}]} for delta in deltas]
     chunks[-1]["choices"][0]["finish_reason"] = "stop"
     chunks.append({"choices": [], "usage": usage})
     return "".join(
@@ -136,9 +134,7 @@ FULL = ("a long prompt", "a full context as a 500")
 def serve_all() -> dict[str, Serve]:
     """Every behaviour by name."""
     wraps = {**WRAPPED, **{name: wrap for name, (wrap, _) in NO_ANSWER.items()}}
-    found: dict[str, Serve] = {
-        name: lambda text, _, wrap=wrap: Canned(wrap(text)) for name, wrap in wraps.items()
-    }  # type: ignore[misc]
+    found = {name: lambda text, _, wrap=wrap: Canned(wrap(text)) for name, wrap in wraps.items()}  # type: ignore[misc]
     for name, first in AT_FIRST.items():
         found[f"{name} at first"] = lambda text, before, first=first: (
             Canned(completion(text)) if before else first
@@ -184,7 +180,7 @@ MetByName = dict[str, Met]
 
 def meet_all(method: str, behaviours: Mapping[str, Serve]) -> MetByName:
     """A row by a method from each behaviour: the server tells them apart by the name of the model."""
-    made: Any = method_named(method)
+    made = method_named(method)
     seen, asked, counted = Counter[str](), Counter[str](), Counter[str]()
     counting = threading.Lock()  # each request is answered in a thread of its own
 
@@ -294,7 +290,7 @@ def test_tokens_are_those_that_the_server_counted(met: MetByName) -> None:
 
 def predict_with(method: str, wrap: Wrap) -> tuple[RowResult, int]:
     """The row as a method predicts it, and how many answers the server gave."""
-    found: Any = method_named(method)
+    found = method_named(method)
     with serving(lambda asked: Canned(wrap(good(asked)))) as (url, asked):
         return predict(found, url, **METHODS[method]), sum(
             each.path.endswith("completions") for each in asked
@@ -313,7 +309,7 @@ def test_a_fraction_is_asked_for_again_with_the_scale() -> None:
         again = "may be a fraction or per cent" in json.dumps(asked.body["messages"])
         return Canned(completion("<prob>62</prob>" if again else "<prob>0.62</prob>"))
 
-    found: Any = method_named("debate")
+    found = method_named("debate")
     with serving(answer) as (url, asked):
         row = predict(found, url, **METHODS["debate"])
     assert (row.prediction.p_de, row.prediction.p_up_given_de) == (0.62, 0.62)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -101,7 +100,7 @@ def test_a_server_that_takes_no_schema_is_an_error_that_names_the_option(
 
 
 def test_the_prompts_of_a_run_hold_the_form_only_if_it_is_shown() -> None:
-    forms: dict[Any, str] = {
+    forms = {
         prompt_only.METHOD: letter_schema("ABC", reasoned=True).form,
         debate.METHOD: percent_schema("probability").form,
     }

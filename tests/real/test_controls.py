@@ -48,8 +48,7 @@ def named(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def of_knn(place: Path) -> dict[str, Any]:
-    found: dict[str, Any] = core_json(place, "controls", "text kNN")
-    return found
+    return core_json(place, "controls", "text kNN")
 
 
 @pytest.mark.soak

@@ -57,7 +57,7 @@ def test_each_tool_answers_where_its_file_has_the_symbol(
         name: json.loads((shared_data / "knowledge" / f"{file}.json").read_text("utf-8"))
         for name, file in FILES.items()
     }
-    partners: dict[str, dict[str, int]] = {}
+    partners = {}
     for a, b, score in raw["edges"]:
         if a != b:
             for one, other in ((a, b), (b, a)):
@@ -72,7 +72,7 @@ def test_each_tool_answers_where_its_file_has_the_symbol(
     regulators, targets = (
         {key.split("|")[place] for key in raw["signs"]["pairs"]} for place in (0, 1)
     )
-    expected: Counter[str] = Counter()
+    expected = Counter()
     for pair in dossiers:
         both = (pair.pert, pair.gene)
         expected["base_rates"] += 1

@@ -76,7 +76,7 @@ def wish(workspace: Workspace, method: Method, rows: str = "split=test", **more:
 
 def fast(url: str = "", **more: Any) -> ExecutionSettings:
     """A server at `url` that is asked again soon; its answers may take as long as they do on a busy machine."""
-    quick: dict[str, Any] = {
+    quick = {
         "retries": 2,
         "backoff_s": 0.01,
         "longest_backoff_s": 0.05,

@@ -128,7 +128,7 @@ class Asking(Base):
         if self.began is not None:
             with self.began.open("a") as file:
                 file.write(f"{pair.pair_id}\n")
-        calls: list[Call] = []
+        calls = []
         try:
             said = await self._ask(pair, context, calls, "de", PROB, None)
             await self._wait_while_halted(pair)

@@ -231,7 +231,7 @@ def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
     waiting: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch, error: DeskError
 ) -> None:
     workspace, run = waiting
-    states: list[State] = []
+    states = []
 
     def ingest(
         _store: Store, folder: RunFolder, state: State, _cause: str = "", *, until: int

@@ -100,7 +100,7 @@ def imports_now(workspace: Workspace) -> bool:
 @pytest.mark.soak
 def test_a_reader_that_is_killed_leaves_nothing(temporary: Path, tmp_path: Path) -> None:
     workspace = workspace_of(tmp_path / "here", SHARED)
-    outcomes: list[imports.Imported] = []
+    outcomes = []
     importing = threading.Thread(
         target=lambda: outcomes.extend(
             imports.import_uploads(workspace, [("train.csv", cases.TRAIN)], NOTHING_SAVED)

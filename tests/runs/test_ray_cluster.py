@@ -63,7 +63,7 @@ def test_what_the_object_store_does_not_take_is_said_so(
 def test_a_cluster_that_is_started_here_is_closed_to_others_and_gets_no_secret(
     ray: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: dict[str, Any] = {}
+    seen = {}
 
     def init(**how: Any) -> None:
         folder = Path(how["_temp_dir"])

@@ -80,8 +80,8 @@ def test_the_run_of_a_watched_row_is_the_same(
     if who == "nobody renews":
         monkeypatch.setattr(row_watch, "FRESH_S", 0.2)
     workspace = workspace_with(tmp_path, 6)
-    heard: list[Any] = []
-    ends: list[Callable[[], None]] = []
+    heard = []
+    ends = []
 
     def watch(run: str) -> None:
         watcher = ask.watch(workspace, run)
@@ -120,7 +120,7 @@ def _check_events(workspace: Workspace, run: Run, heard: list[Any]) -> None:
         item.tool for item in row.evidence
     }
     answered = {event["call"]: event["content"] for event in heard if event["kind"] == "answered"}
-    said: dict[tuple[int, int], str] = {}
+    said = {}
     for event in heard:
         if event["kind"] == "words":
             key = event["call"], event["attempt"]
@@ -134,9 +134,9 @@ def _check_events(workspace: Workspace, run: Run, heard: list[Any]) -> None:
 @pytest.mark.soak
 def test_who_comes_late_is_told_what_has_happened(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 1)
-    heard: list[Any] = []
-    runs: list[str] = []
-    ends: list[Callable[[], None]] = []
+    heard = []
+    runs = []
+    ends = []
 
     def come(
         prompt: ScriptedPrompt,
@@ -247,7 +247,7 @@ def test_a_file_of_events_has_a_limit_and_its_end(
     for event in ({"kind": "words", "content": "x" * 1_000},) * 50 + ({"kind": "ended"},):
         stream.write(event)
     assert path.stat().st_size < 11_000
-    heard: list[Any] = []
+    heard = []
     listen(Watcher(folder), heard.append)()
     assert [event["kind"] for event in heard] == ["words"] * 9 + ["ended"]
 

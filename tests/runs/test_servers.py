@@ -41,7 +41,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def working(workspace: Workspace, servers: str, name: str = "r", **how: Any) -> Iterator[Run]:
     """A run of two calls a row that is worked on in a thread; the block ends with the run."""
-    threads: list[threading.Thread] = []
+    threads = []
 
     def begin(workspace: Workspace, run: str) -> None:
         threads.append(threading.Thread(target=lambda: here(ASKING)(workspace, run), name=run))

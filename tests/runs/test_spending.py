@@ -14,7 +14,6 @@ from core.llm.call_budget import CallBudget, TokensSpent
 from core.llm.messages import Outcome, Usage
 from core.runs import run_control
 from core.runs.journal import Spending, SpendingLog, read_spending
-from core.runs.run_folder import RunFolder
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests.fakes.scripted import Faults, Script, request_counts, serving
@@ -140,7 +139,7 @@ def test_a_budget_is_kept_to_one_call_however_many_are_made_at_once(
 
 def test_calls_wait_until_their_cost_fits_and_one_may_always_run() -> None:
     spent, sizes, most_at_once = 0, [40, 40, 40, 300, 20], 0
-    under_way: list[int] = []
+    under_way = []
 
     async def call(budget: CallBudget, tokens: int) -> str:
         nonlocal spent, most_at_once
@@ -194,7 +193,7 @@ def test_spending_that_cannot_be_written_down_stops_the_run(
     with serving() as url:
         method = Asking()
         run = run_here(workspace, method, fast(url), model="scripted")
-    folder: RunFolder = workspace.run_folder(run.id)
+    folder = workspace.run_folder(run.id)
     assert run.status == "stopped"
     assert run.cause.startswith(f"{folder.spending}: ")
     assert "the disk is full" in run.cause or "no space" in run.cause

@@ -119,9 +119,9 @@ def test_whose_role_is_taken_away_while_their_file_is_read_imports_nothing(
     shared: Workspace, role: Literal["reader"] | None
 ) -> None:
     """The file is read, and its process waits for the store, which somebody else writes to."""
-    roles: list[Person | None] = [Person("Ada", "ada@example.org", "editor")]
+    roles = [Person("Ada", "ada@example.org", "editor")]
     ada = shared.for_person(Person("Ada", "ada@example.org", "editor"), lambda: roles[-1])
-    errors: list[BaseException] = []
+    errors = []
 
     def upload() -> None:
         try:
@@ -145,7 +145,7 @@ def test_whose_role_is_taken_away_while_their_file_is_read_imports_nothing(
 
 
 def test_who_waited_for_others_is_asked_for_their_role_again(shared: Workspace) -> None:
-    looked: list[Person | None] = [None, Person("Ada", "ada@example.org", "editor")]
+    looked = [None, Person("Ada", "ada@example.org", "editor")]
     ada = shared.for_person(Person("Ada", "ada@example.org", "editor"), looked.pop)
     with (
         mock.patch.object(uploads_apart, "_run", side_effect=AssertionError("was read")),
@@ -189,7 +189,7 @@ def test_its_environment_holds_no_setting_and_no_key(
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_API_KEY", "secret-key")
     monkeypatch.setenv("HF_TOKEN", "secret-token")
-    given: dict[str, Any] = {}
+    given = {}
 
     def start(*_: object, **more: Any) -> mock.Mock:
         given.update(more)

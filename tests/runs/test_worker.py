@@ -15,7 +15,6 @@ import pytest
 from core.base import log
 from core.base.errors import StateError
 from core.base.types import Pair, RowResult
-from core.evidence.label_view import LabelView
 from core.methods.base import Context
 from core.runs import actions as run_actions
 from core.runs import run_control
@@ -46,7 +45,7 @@ def test_rows_are_asked_once_and_not_too_many_at_a_time(tmp_path: Path) -> None:
 
 
 def test_while_a_worker_works_no_garbage_is_looked_for_in_what_was_there(tmp_path: Path) -> None:
-    frozen: list[int] = []
+    frozen = []
 
     class Looking(Counting):
         async def predict_row(self, pair: Pair, context: Context) -> RowResult:
@@ -283,7 +282,7 @@ def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> Non
     "view", [LabelViewSpec(), LabelViewSpec("blinded"), LabelViewSpec("folds", 2)]
 )
 def test_methods_see_the_labels_that_the_view_shows(view: LabelViewSpec, tmp_path: Path) -> None:
-    seen: dict[str, LabelView] = {}
+    seen = {}
 
     @dataclass
     class Looking(Base):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from core.runs.workspace import Workspace
-from core.scoring.run_scores import RunScore, score_run
+from core.scoring.run_scores import score_run
 from core.scoring.standing import public_noise
 from tests.scoring.test_run_scores import loaded
 
@@ -40,6 +40,6 @@ def test_runs_over_all_rows_come_first_and_the_median_counts(demo_workspace: Wor
 
 
 def test_without_labelled_runs_or_rows_it_is_not_known(demo_workspace: Workspace) -> None:
-    unlabelled: RunScore = score_run(loaded(demo_workspace, "simulated debate test"))
+    unlabelled = score_run(loaded(demo_workspace, "simulated debate test"))
     assert public_noise([unlabelled], 300) is None
     assert public_noise([score_run(loaded(demo_workspace, "simulated debate"))], 0) is None

@@ -34,7 +34,7 @@ P_UP = np.array([0.9, 0.5, 0.5, 0.5, 0.6, 0.4, 0.5, 0.5])
 
 
 def run_of(name: str = "r", **values: Any) -> Run:
-    plain: dict[str, Any] = dict.fromkeys(("track", "model"), None) | dict.fromkeys(
+    plain = dict.fromkeys(("track", "model"), None) | dict.fromkeys(
         ("total", "done", "failed", "fallbacks", "collapsed", "tokens_unknown"), 0
     )
     plain |= {

@@ -26,7 +26,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.health import check_health
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
 from core.llm.messages import Message, Request
-from core.methods.base import Context, RowMethod, method_named
+from core.methods.base import RowMethod, method_named
 from core.methods.debate import SIDES
 from core.methods.prompt_only import prompt_for
 from core.runs import launch, model_servers, run_control
@@ -96,7 +96,7 @@ def predict(
 
     async def list_all() -> list[RowResult]:
         async with Client(server) as client:
-            context: Context = replace(
+            context = replace(
                 context_for(method, pairs, VIEW, **options), client=client, model=MODEL
             )
             return list(

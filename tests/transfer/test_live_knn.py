@@ -112,7 +112,7 @@ def test_a_null_needs_no_space() -> None:
 
 def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
     spaces = [space(str(i), 2) for i in range(MAX_MATRICES + 2)]
-    kept: dict[tuple[str, bool], np.ndarray] = {}
+    kept = {}
 
     def near(protocol: EvaluationProtocol) -> LiveKnn:
         return live_knn(protocol, KNOWN.rows, KNOWN, spaces, cosines=kept)

@@ -84,7 +84,7 @@ def test_p_by_hand() -> None:
 
 
 def test_the_same_seed_gives_the_same_null_and_progress_is_told() -> None:
-    told: list[float] = []
+    told = []
     first = permutation_null(KNN, LABELS, K, n=2, seed=1, progress=told.append)
     np.testing.assert_array_equal(
         first.values, permutation_null(KNN, LABELS, K, n=2, seed=1).values

@@ -157,7 +157,7 @@ def test_a_page_alone_shows_nothing_and_opens_nothing(
             thread.join(WAIT_S)
     forget()
     monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(tmp_path / "untouched"))
-    sent_to: list[str] = []
+    sent_to = []
     monkeypatch.setattr(st, "switch_page", lambda where, **_: (sent_to.append(where), st.stop()))
     app = AppTest.from_file(APP).switch_page(f"pages/{page}.py").run()
     assert sent_to == ["app.py"]

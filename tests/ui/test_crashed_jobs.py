@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from core.runs.jobs import control
-from core.runs.jobs.control import Job, kinds
+from core.runs.jobs.control import kinds
 from core.runs.jobs.state import NO_REASON, is_held, record_ending
 from core.runs.workspace import Workspace
 from core.ui import job_panel, shell
@@ -41,7 +41,7 @@ def test_the_first_visit_says_that_it_crashed_and_why(
     assert [error.value.replace("\\", "") for error in app.error] == [job.cause]
     assert SAID in text_of(app)
     assert not any(drawn)  # it is over: nobody asks again and again
-    resumed: list[Job] = []
+    resumed = []
     monkeypatch.setattr(control, "resume", lambda _, asked, by=None: resumed.append(asked))  # noqa: ARG005
     app = press(app, "Resume")
     assert [each.key for each in resumed] == [job.key]
@@ -78,7 +78,7 @@ def test_a_second_click_on_resume_starts_nothing_and_says_why(
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     """How often each part of a page that runs by itself is drawn again, in seconds, as the page makes them."""
-    drawn: list[float | None] = []
+    drawn = []
     make_fragment = shell.fragment
 
     def record(draw: object, every_s: float | None = None) -> object:

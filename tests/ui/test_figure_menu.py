@@ -36,7 +36,7 @@ Built = dict[str, Callable[[], bytes]]
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> Built:
     """What each button builds, by the name of its file."""
-    found: Built = {}
+    found = {}
 
     def note(label: str, file: str, key: str, build: Callable[[], bytes]) -> None:
         assert label.lower().partition(",")[0] == file.rsplit(".", 1)[1] == key.split("-")[0]
@@ -63,7 +63,7 @@ def test_every_table_of_a_figure_is_written_as_it_is(
 def test_the_heading_of_a_file_names_the_dataset_once(
     visit: Visit, little_demo: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    headings: list[str] = []
+    headings = []
     monkeypatch.setattr(printed, "encode", lambda *options: headings.append(options[-1]) or b"")
     run = the_run(little_demo, "simulated debate")
     for page, tab in (("rows", "Audit"), ("scores", "Calibration")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -22,7 +21,7 @@ from tests.ui.views import VIEWS, symbol_of
 def test_long_texts_take_several_lines(
     text: str, row_height: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: dict[str, Any] = {}
+    given = {}
     monkeypatch.setattr(st, "dataframe", lambda _, **options: given.update(options))
     table = pd.DataFrame(
         {"reason": [None, text], "page": ["./debates?run=0123456789" * 9] * 2, "n": [1, 2]}
@@ -39,7 +38,7 @@ WITH_TABLES = ("overview", "compare", "neighbours", "scores", "fuse", "data")
 def test_tables_are_downloaded_as_parquet(
     visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offered: dict[str, pd.DataFrame] = {}
+    offered = {}
 
     def offer(table: pd.DataFrame, name: str, file: str) -> None:
         assert file.startswith("simulated"), file

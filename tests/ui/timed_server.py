@@ -40,7 +40,7 @@ class Times:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
-        asked: list[float] = []
+        asked = []
 
         async def receive_noted() -> Message:
             message = await receive()

@@ -113,7 +113,7 @@ async def ask(address: str, who: str) -> HttpResponse | str | Fault:
 def test_one_that_is_not_trusted_is_said_and_told_nothing(
     authority: Authority, shown: str, words: str, who: str
 ) -> None:
-    asked: list[ReceivedRequest] = []
+    asked = []
 
     async def answer(request: ReceivedRequest, _: asyncio.StreamReader) -> Response:
         asked.append(request)

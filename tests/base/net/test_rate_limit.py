@@ -136,7 +136,7 @@ def test_processes_share_a_rate(tmp_path: Path) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("file", ["none", "unusable", "deleted"])
 def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: str) -> None:
-    folder: Path | None = tmp_path / "cache"
+    folder = tmp_path / "cache"
     if file == "none":
         folder = None
     elif file == "unusable":
@@ -160,7 +160,7 @@ def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: 
 
 def test_a_serial_source_answers_one_before_the_next_is_sent(tmp_path: Path) -> None:
     async def two(rate_limit: RateLimit) -> list[str]:
-        said: list[str] = []
+        said = []
 
         async def one(name: str) -> None:
             async with rate_limit.turn() as take:

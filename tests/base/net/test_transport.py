@@ -183,7 +183,7 @@ async def _send_with(
 
 
 def test_a_request_gets_the_key_of_its_address_and_nothing_else_that_tells_who_asks() -> None:
-    seen: list[ReceivedRequest] = []
+    seen = []
 
     async def answer(request: ReceivedRequest, _: object) -> ServerResponse:
         seen.append(request)
@@ -254,7 +254,7 @@ def test_an_answer_that_is_always_there_lets_others_run() -> None:
             other.cancel()
         return len(set(seen))
 
-    seen: list[int] = []
+    seen = []
     with serve_in_thread(answer, "test") as address, pytest.MonkeyPatch.context() as patch:
         patch.setattr(transport, "_PART_BYTES", 1_000)
         assert asyncio.run(count(address)) > 10

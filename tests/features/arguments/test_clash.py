@@ -164,7 +164,7 @@ def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(
         hears["bad"] += 1
         return said if mended == [] else write_reply(prompt)
 
-    mended: list[bool] = []
+    mended = []
     with serving(Script(answer=answer)) as url:
         run = readings.start_reading(
             small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url)

@@ -271,7 +271,7 @@ def test_a_row_that_was_over_before_the_first_look_is_shown(
 def test_no_link_leads_to_a_label_that_is_hidden(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hidden: list[bool] = []
+    hidden = []
     monkeypatch.setattr(
         panel, "show_again", lambda *_, hides_label, **__: hidden.append(hides_label)
     )

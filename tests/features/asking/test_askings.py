@@ -255,7 +255,7 @@ def test_one_that_was_interrupted_goes_on(world: World) -> None:
 
 @pytest.mark.soak
 def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[str] = []
+    begun = []
 
     def start(_workspace: Workspace, _request: RunRequest, *, spec: RunSpec, detach: bool) -> Run:
         assert detach

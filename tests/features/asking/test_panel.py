@@ -74,7 +74,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def test_nothing_is_loaded_before_it_is_opened(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded: list[str] = []
+    loaded = []
     monkeypatch.setattr(
         panel, "_show_askings", lambda _workspace, run, row, **_: loaded.append(f"{run.id} {row}")
     )
@@ -90,7 +90,7 @@ def test_nothing_is_loaded_before_it_is_opened(
 def test_a_card_is_switched_off_and_its_cost_is_said(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[AgainPlan] = []
+    started = []
     monkeypatch.setattr(panel, "start", lambda _workspace, plan: started.append(plan))
     app = visit(
         world.workspace,
@@ -114,7 +114,7 @@ def test_a_card_is_switched_off_and_its_cost_is_said(
 def test_an_edited_text_is_asked_with(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[AgainPlan] = []
+    started = []
     monkeypatch.setattr(panel, "start", lambda _workspace, plan: started.append(plan))
     link = {
         "again": "true",

@@ -106,7 +106,7 @@ def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
     assert job.cause == f"{NO_REASON}; the last line of its log: 33% of the genes compared"
     assert overview.find_unsettled(workspace) == overview.settle_crashed(workspace) == [folder]
     assert overview.find_unsettled(workspace) == []
-    started: list[list[str]] = []
+    started = []
     monkeypatch.setattr(
         overview,
         "start_process",
@@ -133,7 +133,7 @@ def test_one_that_a_command_began_says_how_it_is_resumed(
         cells.label_cells(workspace, screen, request, interrupt)
     [job] = list_jobs(workspace)
     assert (job.state, job.name, job.can_resume) == ("interrupted", "screen", True)
-    started: list[list[str]] = []
+    started = []
     monkeypatch.setattr(
         overview,
         "start_process",

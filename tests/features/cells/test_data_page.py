@@ -45,7 +45,7 @@ def test_other_datasets_say_what_a_screen_is(visit: Visit, small_workspace: Work
 def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     visit: Visit, workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[tuple[object, ...]] = []
+    started = []
     monkeypatch.setattr(cells, "start_labels", lambda *given: started.append(given[1:]))
     monkeypatch.setenv("PERTURBDESK_IMPORT_ROOTS", str(screen.parent))
     app = visit(

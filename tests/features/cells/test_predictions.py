@@ -123,7 +123,7 @@ def test_files_that_bring_no_run_are_refused_and_nothing_is_written(
     small: Workspace, tmp_path: Path
 ) -> None:
     fits = {("A", "G"): 0.9}
-    refused: list[tuple[Path, PredictionOptions, type[Exception], str]] = [
+    refused = [
         (tmp_path / "gone.csv", PredictionOptions(), InputError, "gone.csv: cannot be read"),
         (
             table(tmp_path / "other.csv", {("X", "Y"): 1.0}),

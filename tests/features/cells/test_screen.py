@@ -31,7 +31,7 @@ def test_labels_agree_with_the_truth(tmp_path: Path) -> None:
 def test_the_record_says_how_labels_were_made(tmp_path: Path) -> None:
     screen = write_case(tmp_path / "screen.h5ad")
     settings = LabelSettings()
-    said: list[str] = []
+    said = []
     labels = label_screen(tmp_path / "screen.h5ad", settings, said.append)
     record = record_of(labels, settings)
     assert record["note"] == NOT_SHRUNK

@@ -78,7 +78,7 @@ def test_a_form_plans_and_starts(
     visit: Visit, world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     workspace, url = world
-    started: list[engine.ExperimentPlan] = []
+    started = []
     monkeypatch.setattr(engine, "start_apart", lambda _, plan: started.append(plan))
     run = the_run(workspace, "argued").id
     app = visit(workspace, "experiments", run=run, kind=kind, **FORMS[kind])

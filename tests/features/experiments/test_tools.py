@@ -13,7 +13,6 @@ from core.base.types import Flag
 from core.features.experiments import engine
 from core.features.experiments.arm_rows import ArmLoader
 from core.features.experiments.kinds.shown import ToolsSettings
-from core.features.experiments.result import ExperimentResult
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.run_scores import RunRows
 from core.stats.permutations import sign_flip_test
@@ -111,7 +110,7 @@ def test_an_arm_is_compared_on_the_rows_of_its_test(
         return rows if at is None else replace(rows, frame=rows.frame.assign(flags=flags))
 
     monkeypatch.setattr(ArmLoader, "rows_of", rows_unread)
-    result: ExperimentResult = engine.result_of(workspace, done.saved)
+    result = engine.result_of(workspace, done.saved)
     assert {arm.name: arm.n for arm in result.arms[1:]} == {
         f"without {tool}": ROWS - (2 if tool == MOVES else 1) for tool in TOOLS
     }

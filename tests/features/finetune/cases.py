@@ -31,7 +31,7 @@ LINES = f"{json.dumps(EXAMPLE)}\n".encode()
 
 
 def spec(out: Path | str = "/nowhere", **changes: Any) -> FinetuneSpec:
-    values: dict[str, Any] = {
+    values = {
         "base": "owner/Model-4B",
         "dataset": "d",
         "dataset_name": "bmdm",

@@ -42,7 +42,7 @@ def test_a_person_stops_it_and_a_signal_interrupts_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Training ends early either way, after a step; who stops it only writes the control file."""
-    told: list[threading.Event] = []
+    told = []
 
     def end_early(**_: object) -> None:
         status = folder.status()

@@ -144,7 +144,7 @@ def test_it_opens_from_disk_without_a_network(
     written = core_json(fused_demo, "report", "fusion", FUSED, "--out", str(out))
     assert (written["bytes"], written["labels"]) == (out.stat().st_size, True)
     page = open_tab(offline=True)
-    faults: list[str] = []
+    faults = []
     page.on("console", lambda message: faults.append(message.text))
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(out.as_uri())

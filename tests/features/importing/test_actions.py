@@ -273,7 +273,7 @@ def test_progress_names_each_file_as_it_is_read_and_written(
         ("train.csv", cases.TRAIN),
     ):
         (tmp_path / name).write_bytes(content)
-    said: list[tuple[float, str]] = []
+    said = []
     import_paths(
         workspace,
         [tmp_path / name for name in ("debate.csv", "train.csv")],

@@ -99,7 +99,7 @@ def bundle_of_0_2(run: dict[str, Any], pairs: Pairs) -> bytes:
         "p_up_given_de": 0.6,
         "p_source": "trace",
     }
-    rows: dict[str, list[dict[str, Any]]] = {part: [] for part in PARTS}
+    rows = {part: [] for part in PARTS}
     rows["prediction"] = [
         {**pair, **numbers, "flags": "", "tokens": 35, "prompt_tokens": 30, "tool_calls": 0}
         for pair in names[:2]

@@ -131,7 +131,7 @@ def test_a_second_name_for_the_same_file_says_how_it_comes_about(workspace: Work
 
 
 def test_the_default_is_what_was_made_or_used_last_and_is_said(workspace: Workspace) -> None:
-    remarks: list[str] = []
+    remarks = []
     heard = Workspace(workspace.settings, remark=remarks.append)
     bring(workspace, labels(HUMAN), "human.csv")
     assert (default_dataset(heard, None).name, remarks) == ("human", [])

@@ -143,7 +143,7 @@ def test_a_space_built_from_the_labels_and_loaded_from_csv(screened: Workspace) 
     assert any(
         "they tell the rows of one of target genes apart: DIR" in each["what"] for each in findings
     )
-    shares: list[float] = []
+    shares = []
     leaks = find_leaks(screened, "bmdm", shares.append)
     assert leaks == [(each["name"], each["what"]) for each in findings]
     assert shares == sorted(shares)

@@ -20,8 +20,7 @@ def place(cell_lines: Workspace) -> Path:
 
 @pytest.fixture(scope="module")
 def found(place: Path) -> dict[str, Any]:
-    result: dict[str, Any] = core_json(place, "baselines", "--dataset", "k562")
-    return result
+    return core_json(place, "baselines", "--dataset", "k562")
 
 
 @pytest.mark.soak

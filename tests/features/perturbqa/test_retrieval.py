@@ -78,7 +78,7 @@ def test_symbols_that_differ_in_case_only_are_the_same_gene() -> None:
 def test_among_equals_a_row_draws_by_the_seed_and_its_own_id() -> None:
     rows = tuple(pair(f"{pert}_g{i}", UP) for pert in ("P", "Q") for i in range(60))
     index = index_pairs(LabelView(rows), GRAPH)
-    budgets: dict[Budget, int] = {"pert": 6, "gene": 0, "both": 0}
+    budgets = {"pert": 6, "gene": 0, "both": 0}
 
     def drawn(asked: Pair, seed: int) -> tuple[str, ...]:
         return tuple(one.row.gene for one in index.retrieve(asked, budgets, seed))
@@ -126,7 +126,7 @@ def test_no_label_but_of_a_training_row_in_view_is_ever_shown(
     )
     asked = [row for row in rows if row.split == "test"]
     view = blinded_view(rows, asked) if blinded else all_training(rows)
-    budgets: dict[Budget, int] = {"pert": budget, "gene": budget, "both": budget}
+    budgets = {"pert": budget, "gene": budget, "both": budget}
     shown = {row.pair_id: index_pairs(view, graph).retrieve(row, budgets, seed) for row in asked}
     allowed = set(view.rows)
     for row in asked:

@@ -74,7 +74,7 @@ def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(
 ) -> None:
     folder = demo_workspace.settings.workspace
     before = files_in(folder)
-    begun: list[str] = []
+    begun = []
     found = reproduce_numbers(demo_workspace, begin=begun.append).numbers
     assert [each.ours for each in found] == [None] * len(choose_numbers(None))
     assert {each.why for each in found} == {

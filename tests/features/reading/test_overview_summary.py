@@ -59,7 +59,7 @@ def test_it_names_what_is_unfinished(visit: Visit, small_workspace: Workspace) -
 def test_the_title_says_page_and_row(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    titles: list[str] = []
+    titles = []
     monkeypatch.setattr(st, "set_page_config", lambda page_title, **_: titles.append(page_title))
     visit(small_workspace, "overview")
     visit(small_workspace, "rows", run="debate", row="Pa_Gb")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.soak
 @pytest.fixture
 def attachments(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The mode of every opening of the store by a page since the test began: rows that are read ahead do not count."""
-    modes: list[str] = []
+    modes = []
     hold = Store._hold_lock
 
     def counted(self: Store, mode: Any) -> Any:
@@ -80,8 +80,8 @@ def test_a_row_that_was_not_read_ahead_opens_the_store_once(
 def test_nothing_is_drawn_while_the_store_is_held(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    readers: list[int] = []
-    show: Callable[..., None] = row.show
+    readers = []
+    show = row.show
 
     def watched(*arguments: Any) -> None:
         readers.append(small_workspace.store._attachment._readers)

@@ -133,7 +133,7 @@ def test_a_marked_passage_speaks_where_the_judge_does_not(
     passages: list[MarkedPassage], quote: str, source: str
 ) -> None:
     events = [event("brief", "A", "EFFECT"), event("brief", ARGUMENT, "NULL")]
-    row: dict[str, Any] = {"call": "none", "label": None}
+    row = {"call": "none", "label": None}
     found = find_reason(
         row, [*events, event("verdict", "<prob>18</prob>", "JUDGE", p=0.18)], passages
     )
@@ -146,7 +146,7 @@ def test_a_marked_passage_speaks_where_the_judge_does_not(
 
 
 def test_a_marked_passage_speaks_for_a_model_that_only_answers() -> None:
-    row: dict[str, Any] = {"call": "up", "label": None}
+    row = {"call": "up", "label": None}
     assert find_reason(
         row, [event("text", "<answer>A</answer>")], [passage("Pa acts.", "FAST_MODEL", "")]
     ) == Reason("Pa acts.", "fast model, marked for the rubric argues: yes")

@@ -97,7 +97,7 @@ def test_a_locked_store_is_named_with_who_holds_it(
 
 @pytest.mark.soak
 def test_a_server_is_asked_for_its_models_alone(tmp_path: Path) -> None:
-    asked: list[object] = []
+    asked = []
     script = scripted_server.Script(answer=lambda body: str(asked.append(body)))
     with scripted_server.serving(script) as address:
         [state] = doctor.examine(Settings(workspace=tmp_path, endpoint=address)).endpoints

@@ -103,8 +103,8 @@ def test_files_opened_from_disk_ask_for_nothing_and_run_nothing_else(
 ) -> None:
     report, slides, listener = written
     tab = open_tab(color_scheme=scheme, offline=True)
-    asked: list[str] = []
-    faults: list[str] = []
+    asked = []
+    faults = []
     tab.on("request", lambda request, asked=asked: asked.append(request.url))
     tab.on("pageerror", lambda error, faults=faults: faults.append(str(error)))
     tab.on(

@@ -138,7 +138,7 @@ def test_a_walk_through_plays_by_the_arrow_keys(open_tab: OpenTab, little_copy: 
     walks.add_stop(little_copy, stop)
     with serving(little_copy.settings.workspace) as server:
         tab = open_tab()
-        faults: list[str] = []
+        faults = []
         tab.on("pageerror", lambda error: faults.append(str(error)))
         tab.goto(f"{server.address}/share?run={run.id}&tab=Walk-throughs")
         settle(tab)

@@ -38,7 +38,7 @@ def files_in(workspace: Workspace) -> list[Path]:
 
 
 def test_a_training_ends_with_a_table(workspace: Workspace) -> None:
-    said: list[str] = []
+    said = []
     folder = target_ranking.train(workspace, cases.request(), said.append)
     assert said[0] == "  0% reading the cells"
     assert said[-1] == "100% evaluating"
@@ -154,7 +154,7 @@ def test_a_failure_is_recorded_and_the_training_goes_on_later(
     folder = target_ranking.find(workspace, "small")
     status = folder.status()
     assert (status.state, status.cause) == ("failed", "no gene fell")
-    said: list[str] = []
+    said = []
     assert (
         target_ranking.train(workspace, cases.request(), said.append) == folder
     )  # the same options: it goes on

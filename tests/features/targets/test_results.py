@@ -57,7 +57,7 @@ def trained(
 
 @pytest.mark.soak
 def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: Prepared) -> None:
-    said: list[tuple[float, str]] = []
+    said = []
     folder = trained(tmp_path, prepared, said)
     assert said == [
         (0.25, "fallen: fitting"),
@@ -95,7 +95,7 @@ def test_a_training_goes_on_after_the_models_that_are_there(
     folder = trained(tmp_path, prepared)
     shutil.rmtree(folder.model("fallen_trained"))
     untouched = (folder.model("fallen") / "manifest.json").read_bytes()
-    said: list[tuple[float, str]] = []
+    said = []
     train_models(folder, *prepared, lambda share, what: said.append((share, what)))
     assert said[0] == (0.75, "fallen_trained: fitting")
     assert (folder.model("fallen") / "manifest.json").read_bytes() == untouched

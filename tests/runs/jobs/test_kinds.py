@@ -55,7 +55,7 @@ def crashed(tmp_path_factory: pytest.TempPathFactory, small_template: Path) -> W
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What would have been started."""
-    found: list[str] = []
+    found = []
     for module, name in (
         (overview, "resume"),
         (engine, "resume"),

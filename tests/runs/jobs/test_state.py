@@ -90,7 +90,7 @@ def test_a_crash_is_recorded_once_with_the_last_line_of_the_log(
     folder.log.write_text("reading the cells\nhalf is done\n\n")
     cause = f"{NO_REASON}; the last line of its log: half is done"
     assert ending(folder) == ("crashed", cause)
-    logged: list[str] = []
+    logged = []
     monkeypatch.setattr(LOGGER, "error", lambda text, *values: logged.append(text % values))
     assert [settle(folder), settle(folder)] == [True, False]
     assert logged == [f"{folder.path}: crashed: {cause}"]

@@ -52,7 +52,7 @@ def test_killed_it_says_so_and_resumed_twice_at_once_it_goes_on_in_one_process(
     until(lambda: f"process {pid} was killed by SIGKILL" in status_of(folder).cause)
     assert settle(folder)
     before = len(read_steps(folder))
-    pids: list[int] = []
+    pids = []
     clicks = [threading.Thread(target=lambda: pids.append(begin(folder, STEPS))) for _ in range(3)]
     for click in clicks:
         click.start()

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,7 +59,7 @@ def furnish(workspace: Workspace) -> None:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    folder: Path = worlds.template(tmp_path_factory.mktemp("ideas"), furnish)
+    folder = worlds.template(tmp_path_factory.mktemp("ideas"), furnish)
     return open_workspace(Settings(workspace=folder))
 
 
