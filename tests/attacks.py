@@ -196,7 +196,7 @@ PLACES = {
     "long-path": ("/" + "n/" * 3000, ""),
     "program": ("/bin/true", ""),
 }
-CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
+CONTENTS = {
     "empty.csv": ("x.csv", b"", "empty"),
     "empty.zip": ("x.zip", b"", ""),
     "empty.json": ("x.json", b"", ""),

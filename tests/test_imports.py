@@ -16,7 +16,7 @@ from core.features import features
 
 pytestmark = pytest.mark.soak  # `make lint` and `make soak PART=variants` run them
 ROOT = Path(__file__).resolve().parent.parent
-KERNEL: dict[str, set[str]] = {  # each room, and the rooms that it may import beside base
+KERNEL = {  # each room, and the rooms that it may import beside base
     "base": set(),
     "stats": set(),
     "store": set(),

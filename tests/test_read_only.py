@@ -9,7 +9,7 @@ import inspect
 import io
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -76,7 +76,7 @@ PLACES = (
     "core/features/*/explorer/*.py",
 )
 # Module → the actions that change something, which have to refuse; and those that read, and are called with what they can read.
-KINDS: Mapping[str, tuple[str, str]] = {
+KINDS = {
     "features.asking.actions": (
         "ask resume watch",
         "answer_of list_ad_hoc_runs pair_of question_again",
@@ -347,7 +347,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
     }
 
 
-MORE: Mapping[str, Mapping[str, Any]] = {
+MORE = {
     "features.importing.backups.back_up": {"replace": True},
     "features.importing.export.export": {"form": "eval"},
     "runs.component_loader.find_null": {"n": 3},

@@ -219,7 +219,7 @@ def _pack(kind: str) -> Callable[[World], dict[str, Change]]:
     return lambda _: {"pack": Change(f"first {kind}")}
 
 
-MADE: Mapping[type, Made] = {
+MADE = {
     RunRequest: Made(
         lambda world, request: world.run_of(request),
         lambda world: {**_of_model(world), "dataset": BASE, "rows": "split=train;sample=3"},
@@ -322,7 +322,7 @@ MADE: Mapping[type, Made] = {
     ),
 }
 # Records of commands that make nothing with an identity, and why.
-WITHOUT_IDENTITY: Mapping[type, str] = {
+WITHOUT_IDENTITY = {
     CommonSettings: "they stand for those of a kind, whose identity tests/features/experiments/test_engine.py changes",
     ChangedSettings: "a run goes on with them; its identity is made from its specification, which has none of them",
     KnnSettings: "neighbours of one row are shown, not kept; kept kNNs are of KnnRequest, with the same settings",
@@ -331,7 +331,7 @@ WITHOUT_IDENTITY: Mapping[type, str] = {
     ModelRequest: "the table lies under the name of the file, and --replace writes it anew; the settings are those of a reading",
 }
 # Records whose settings are, one by one, those of another that has an identity.
-SAME_AS: Mapping[type, type] = {
+SAME_AS = {
     KnnSettings: KnnRequest,
     LabelSettings: LabelRequest,
     ModelRequest: ReadingSettings,

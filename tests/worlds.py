@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -25,7 +24,7 @@ from core.store.attachment import let_go
 from tests import cases
 
 # One file of each kind of knowledge pack, about the symbols of `cases`.
-PACKS: dict[str, Any] = {
+PACKS = {
     "descriptions": {
         "Ga": "A kinase of the stress response.",
         "Gb": "A kinase of the membrane.",

@@ -36,7 +36,7 @@ from tests.evidence.fake_sources import LIVE, WORLD, ask, run_with_client
 from tests.fakes import sources as testing
 from tests.fakes.sources import FakeServer, FaultName
 
-TOOL_OF: dict[SiteName, str] = {
+TOOL_OF = {
     "mygene": "gene_info",
     "string": "protein_interactions",
     "pubmed": "literature",
@@ -187,7 +187,7 @@ def test_what_fails_in_passing_is_asked_again(
         assert len(server.times(source)) == without + without + 2
 
 
-KINDS: dict[FaultName, type[SourceError]] = {
+KINDS = {
     "busy": SourceSilent,
     "error": SourceSilent,
     "hang": SourceSilent,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -303,7 +303,7 @@ def _id(symbol: str) -> str:
     return f"10090.{symbol.encode().hex()}"
 
 
-_ANSWERS: Mapping[str, Callable[[FakeData, Texts], ServerResponse]] = {
+_ANSWERS = {
     "metadata": lambda _data, _params: json_response(200, {"build_version": MYGENE_VERSION}),
     "query": _answer_genes,
     "json/version": lambda _data, _params: json_response(200, [{"string_version": STRING_VERSION}]),

@@ -7,7 +7,7 @@ import random
 import re
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -431,7 +431,7 @@ def in_tokens(key: str | None) -> dict[str, Any]:
     }
 
 
-HOSTILE: Sequence[Callable[[Asked], Canned]] = [
+HOSTILE = [
     lambda asked: Canned({"error": {"message": f"Incorrect API key provided: {asked.key}"}}, 401),
     lambda asked: Canned(f"<html>{asked.key}</html>", 500),
     lambda asked: Canned(f"{{{asked.key}"),

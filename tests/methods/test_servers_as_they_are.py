@@ -17,7 +17,7 @@ from core.base.types import Flag, RowResult
 from core.features.arguments.methods.judge_rubric import reading_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.errors import Declined, Malformed, ModelError, Refused, Truncated
+from core.llm.errors import Declined, Malformed, Refused, Truncated
 from core.methods.base import RowFailed, TextsOfRun, method_named
 from core.runs.dependencies import ReadsTexts
 from tests.evidence.world import TEST
@@ -25,7 +25,7 @@ from tests.features.arguments.test_judge_rubric import RUBRIC, TEXTS
 from tests.llm.canned import Asked, Canned, completion, serving
 from tests.methods.world import context, predict
 
-METHODS: dict[str, dict[str, Any]] = {
+METHODS = {
     "prompt_only": {"seeds": "42"},
     "local_model": {"answers": "letters"},
     "debate": {"rounds": 0},
@@ -73,7 +73,7 @@ DRAFT = "A draft: <answer>A</answer> <prob>5</prob> [[ ## p_de ## ]]\n1\n\n"
 HARMONY = (
     f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant<|channel|>final<|message|>"
 )
-WRAPPED: dict[str, Wrap] = {
+WRAPPED = {
     "plain": lambda text: completion(text),
     "thinks inline": lambda text: completion(f"<think>{DRAFT}</think>\n\n{text}"),
     "harmony": lambda text: completion(f"{HARMONY}{text}<|return|>"),
@@ -89,7 +89,7 @@ WRAPPED: dict[str, Wrap] = {
     ),
 }
 # What the first answer to each request is, before a right one.
-AT_FIRST: dict[str, Canned] = {
+AT_FIRST = {
     "a rate limit": Canned(
         {"error": {"message": "Rate limit reached. Please try again in 1ms."}},
         429,
@@ -100,7 +100,7 @@ AT_FIRST: dict[str, Canned] = {
     "no choices": Canned({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}),
     "half an answer": Canned(json.dumps(completion("<answer>A</answer>"))[:-9]),
 }
-NO_ANSWER: dict[str, tuple[Wrap, type[ModelError]]] = {
+NO_ANSWER = {
     "refusal": (lambda _: completion(None, message={"refusal": "I can't."}), Declined),
     "length": (lambda text: completion(text, "length"), Truncated),
     "an unclosed thought": (lambda text: completion(f"<think>{text}"), Truncated),
@@ -110,7 +110,7 @@ NO_ANSWER: dict[str, tuple[Wrap, type[ModelError]]] = {
         Malformed,
     ),  # type: ignore[arg-type]
 }
-REFUSED: dict[str, Canned] = {  # for good: asked for once
+REFUSED = {  # for good: asked for once
     "a parameter": Canned(
         {"error": {"message": "Unsupported parameter: 'top_p'", "code": "unsupported_parameter"}},
         400,

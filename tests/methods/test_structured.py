@@ -18,7 +18,7 @@ from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import predict
 
-CASES: list[tuple[RowMethod, dict[str, object], list[str]]] = [
+CASES = [
     (prompt_only.METHOD, {}, ["reasoning", "answer"]),
     (prompt_only.METHOD, {"reasoning": "no", "answers": "logprobs"}, ["answer"]),
     (prompt_only.METHOD, {"template": "{pert} and {gene}?", "reasoning": "no"}, ["answer"]),

@@ -56,7 +56,7 @@ HIDDEN = frozenset(
 )
 VISIBLE = frozenset(row.pair_id for row in FOLDS.view_of(EVALUATED[0]).rows)
 ANOTHER = {"up": "down", "down": "none", "none": "up"}
-CHANGED: Mapping[str, frozenset[str]] = {
+CHANGED = {
     "as it is": frozenset(),
     "hidden": HIDDEN,
     "visible": VISIBLE,
@@ -67,7 +67,7 @@ PREDICTING = [name for name in methods() if name not in (*READING_METHODS, ASKED
 VIEWS = {"blinded": LabelViewSpec("blinded"), "folds": LabelViewSpec("folds", K)}
 
 # What every method that has such an option is told, so that as much as can be is made from labels.
-TOLD: Mapping[str, object] = {
+TOLD = {
     "tools": ",".join(name for name, tool in TOOLS.items() if tool.sees_labels),
     "shots": 6,
     "spaces": "near",

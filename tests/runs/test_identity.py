@@ -27,7 +27,7 @@ from tests.runs.cases import run_named
 KNN = {"spaces": "near", "protocol": "loo"}
 FUSION = {"base": "llm train", "with": "knn", "w_de": "0.5", "w_dir": "0.7"}
 RECOVERED = {"base": "llm train", "fused": "fused", "w_de": "0.5", "w_dir": "0.7"}
-DERIVED: Mapping[str, Mapping[str, str]] = {"knn": KNN, "fusion": FUSION, "recovered": RECOVERED}
+DERIVED = {"knn": KNN, "fusion": FUSION, "recovered": RECOVERED}
 
 
 def furnish(workspace: Workspace) -> None:
@@ -69,7 +69,7 @@ def from_what_if(workspace: Workspace, method: str) -> RunRequest:
 
 
 Way = Callable[[Workspace], str]
-WAYS: Mapping[str, Mapping[str, Way]] = {
+WAYS = {
     "knn": {
         "run": lambda w: run_command(w, "knn"),
         "run, its rows named": lambda w: run_command(w, "knn", "--rows", "split=train"),

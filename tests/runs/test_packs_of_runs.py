@@ -92,7 +92,7 @@ def bring_other_kinds(workspace: Workspace) -> None:
     bring(workspace, {"Hb0": ["Cell Cycle"]}, "pathways.json")
 
 
-CHANGES: tuple[Callable[[Workspace], None], ...] = (
+CHANGES = (
     add_newer,
     replace_and_bring_again,
     bring_other_kinds,

@@ -126,7 +126,7 @@ def test_a_run_is_known_by_the_content_of_its_file(workspace: Workspace, server:
     assert len(kept(workspace)) == 1  # nothing is kept of what was not started
 
 
-CASES: Mapping[str, tuple[Mapping[str, str], Mapping[str, object], str]] = {
+CASES = {
     "rows without a prompt": (
         {key: ASKED[key] for key in IDS[:1]},
         {},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -82,7 +82,7 @@ def _embed(workspace: Workspace, url: str) -> object:
 
 
 # How a person may name a server, each as a page and a command do.
-PATHS: dict[str, Callable[[Workspace, str], object]] = {
+PATHS = {
     "endpoint check": lambda w, url: asyncio.run(launch.health(w, url)),
     "endpoint check of several": lambda w, url: asyncio.run(
         model_servers.check_each(w, f"{url},http://127.0.0.1:9/v1")

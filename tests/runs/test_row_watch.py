@@ -27,7 +27,7 @@ from tests.fakes.scripted import Faults, Script, ScriptedPrompt, serving, write_
 from tests.fakes.watching import listen
 from tests.runs.cases import fast, wish, workspace_with
 
-OPTIONS: dict[str, object] = {"tools": "gene_class,base_rates,train_lookup", "judge": "logprob"}
+OPTIONS = {"tools": "gene_class,base_rates,train_lookup", "judge": "logprob"}
 SCRIPT = Script(faults=Faults.each(0.02, "error", "half", "reset", "empty", "wrong_format"))
 
 

@@ -13,13 +13,13 @@ from core.transfer.protocols import (
     SimilaritySettings,
     predict_priors,
 )
-from core.transfer.row_index import Rows, knowledge_of, rows_of
+from core.transfer.row_index import knowledge_of, rows_of
 from core.transfer.run_cells import Cut, CutScores, cut_values, evaluate, predict_cuts, score_cuts
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(4)
 N, PERTS, GENES, K = 900, 30, 60, 3
-ROWS: Rows = rows_of(RNG.integers(0, PERTS, N), RNG.integers(0, GENES, N))
+ROWS = rows_of(RNG.integers(0, PERTS, N), RNG.integers(0, GENES, N))
 LABELS = RNG.choice(np.array(["up", "down", "none"], dtype=object), N)
 COVERED = RNG.random((GENES, 1)) < 0.7
 SPACES = (Space("some", np.where(COVERED, RNG.normal(size=(GENES, 4)), np.nan)),)

@@ -17,20 +17,16 @@ from core.transfer.protocols import (
     live_knn,
     predict_priors,
 )
-from core.transfer.row_index import Knowledge, Rows, knowledge_of, rows_of
+from core.transfer.row_index import knowledge_of, rows_of
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 from tests.strength import examples
 from tests.transfer.oracles import SETTINGS, assert_close
 
 N, SYMBOLS = 120, 30
 RNG = np.random.default_rng(3)
-ROWS: Rows = rows_of(RNG.integers(0, SYMBOLS, N), RNG.integers(0, SYMBOLS, N))
-KNOWN: Knowledge = knowledge_of(
-    RNG.choice(np.array(["up", "down", "none", None], dtype=object), N), ROWS
-)
-TEST_ROWS: Rows = rows_of(
-    RNG.integers(SYMBOLS, SYMBOLS + 4, 9), RNG.integers(SYMBOLS, SYMBOLS + 4, 9)
-)
+ROWS = rows_of(RNG.integers(0, SYMBOLS, N), RNG.integers(0, SYMBOLS, N))
+KNOWN = knowledge_of(RNG.choice(np.array(["up", "down", "none", None], dtype=object), N), ROWS)
+TEST_ROWS = rows_of(RNG.integers(SYMBOLS, SYMBOLS + 4, 9), RNG.integers(SYMBOLS, SYMBOLS + 4, 9))
 
 
 def space(name: str, columns: int, missing: float = 0.2) -> Space:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -265,7 +264,7 @@ def select_a_row(place: Locator) -> bool:
     return True
 
 
-CHANGES: dict[str, Callable[[Locator], bool]] = {
+CHANGES = {
     **{
         "stSelectbox": choose_another,
         "stMultiSelect": choose_more,

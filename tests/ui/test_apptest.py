@@ -29,7 +29,7 @@ PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
 TABS = {
     page: (parameter, titles[1:]) for page, (parameter, titles) in views.TABS.items()
 }  # below the first one
-NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())
+NO_TABS = ("tab", ())
 VIEWS = [(page, tab) for page in PAGES for tab in ("", *TABS.get(page, NO_TABS)[1])]
 REAL_RUNS = ("track_b_sharp", "track_a_logprobs_train2499")  # without labels, and with
 WORKSPACES = [
@@ -236,7 +236,7 @@ def test_a_number_of_the_audit_opens_its_rows_and_takes_off_other_filters(
 # Of the four rows of "debate" (tests/cases.py) all say up .3 and down .1, or .2 and .2, so the most probable is none,
 # but for Pc_Gc with .333, .333 and so none .334: hit is Pa_Gb, whose label is none; miss are the other labelled ones.
 # P(DE) is .4 three times, .666 for Pc_Gc. Pa_Gb's UP brief is an option; Pb_Ga's trace says other numbers.
-FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
+FILTERS = [
     ({"label": ["up", "down"]}, ["Pa_Ga", "Pb_Ga"]),
     ({"label": "no label"}, ["Pc_Gc"]),
     ({"call": "miss"}, ["Pa_Ga", "Pb_Ga"]),

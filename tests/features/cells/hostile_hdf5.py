@@ -174,7 +174,7 @@ def _data(values: Any, **more: Any) -> Maker:
 
 
 # What is wrong → how to make it so, and a part of what is said.
-LEAVES_THE_FILE: Mapping[str, tuple[Spoil, str]] = {
+LEAVES_THE_FILE = {
     "column-in-another-file": (
         _replace("obs/gene", _external((N_CELLS,), "S16", "secrets.toml")),
         "/obs/gene: values in another file",
@@ -200,13 +200,13 @@ LEAVES_THE_FILE: Mapping[str, tuple[Spoil, str]] = {
     "link-of-its-own-kind": (_user_defined, "a link to another file"),
 }
 # Odd, but of no matter to whoever reads the cells.
-HARMLESS: Mapping[str, Spoil] = {
+HARMLESS = {
     "links-in-a-circle": _replace("uns/one", _circle),
     "group-in-itself": lambda file, _: file.__setitem__("obs/self", file["obs"]),
     "deep": _deep(70),
 }
 # More than the file can hold, or than there is memory for.
-TOO_LARGE: Mapping[str, Spoil] = {
+TOO_LARGE = {
     "codes-of-a-billion": _replace(
         "obs/gene", _declared((10**9,), "i1", chunks=(10**6,), compression="gzip")
     ),
@@ -217,7 +217,7 @@ TOO_LARGE: Mapping[str, Spoil] = {
     "values-by-the-billion": _replace("X/indptr", _declared((10**9,), "i8")),
     "texts-that-are-one-text": _same_text(2_000, 100_000),
 }
-NO_CELLS: Mapping[str, Spoil] = {
+NO_CELLS = {
     "link-to-nothing": _replace("obs/gene", _linked(h5py.SoftLink("/gone"))),
     "filter-of-nobody": _replace("X/data", _filter(60_000, h5py.h5z.FLAG_OPTIONAL)),
     "complex": _replace("X", _data(np.ones((N_CELLS, 2), dtype=complex))),
@@ -252,7 +252,7 @@ NO_CELLS: Mapping[str, Spoil] = {
 
 
 # Those that a command is tried on, and a part of what it says.
-COMMANDS: Mapping[str, tuple[Spoil, str]] = {
+COMMANDS = {
     **LEAVES_THE_FILE,
     **{
         name: (spoil, "")

@@ -97,7 +97,7 @@ def test_p_values_are_adjusted_once_though_the_table_has_both(
 
 
 LN, TEN = np.log(2), np.log10(2)
-BASES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
+BASES = {
     "Seurat 3": (lambda t: t.assign(avg_logFC=t["log2_fc"] * LN), "avg_logFC: natural"),
     "by name": (lambda t: t.assign(lnFC=t["log2_fc"] * LN), "lnFC: natural"),
     "ten": (lambda t: t.assign(log10FC=t["log2_fc"] * TEN), "log10FC: log10"),

@@ -33,7 +33,7 @@ EVERY = np.arange(60)
 CELLS = np.arange(len(COUNTS))
 NORMALISED = COUNTS / TOTALS * 1e4
 # What was done to counts → its values, what they are called, and what takes them back
-OTHERS: dict[str, tuple[np.ndarray, str, Callable[[np.ndarray], np.ndarray]]] = {
+OTHERS = {
     "log2": (np.log2(1 + NORMALISED), "log2", lambda x: np.exp2(x) - 1),
     "log10": (np.log10(1 + NORMALISED), "log10", lambda x: 10**x - 1),
     "roots of counts": (np.sqrt(COUNTS), "square roots", np.square),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import shutil
 import tarfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -226,7 +225,7 @@ def write(
 
 
 STORE = "data/desk.duckdb"
-UNLISTED: dict[str, Callable[[Members], Members]] = {
+UNLISTED = {
     "a changed file": lambda members: {**members, STORE: members[STORE] + b"x"},
     "a missing file": lambda members: {
         name: content for name, content in members.items() if name != STORE

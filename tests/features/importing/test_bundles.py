@@ -37,7 +37,7 @@ ANSWER = {
     "p_source": "trace",
 }
 NOTHING = dict.fromkeys(ANSWER)
-ROWS: dict[str, list[dict[str, Any]]] = {
+ROWS = {
     "prediction": [
         {
             "pair_id": "Pa_Ga",

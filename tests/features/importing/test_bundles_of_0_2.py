@@ -36,7 +36,7 @@ PARTS = {
     "latency_ms double, prompt_tokens int64, completion_tokens int64, reasoning_tokens int64, error string",
     "note": "id string, pair_id string?, author string, written_at timestamp[us], text string",
 }
-RUN: dict[str, Any] = {
+RUN = {
     **{
         "id": "0123456789",
         "name": "argued",

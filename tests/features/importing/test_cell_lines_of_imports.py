@@ -22,13 +22,13 @@ from tests import cases
 from tests.strength import examples
 
 Rows = Sequence[tuple[str, str, int, str]]
-DE: Rows = [
+DE = [
     ("A", "X", 1, "train"),
     ("A", "Y", 0, "train"),
     ("B", "X", 1, "test"),
     ("B", "Y", 0, "test"),
 ]
-DIR: Rows = [("A", "X", 1, "train"), ("B", "X", 0, "test")]
+DIR = [("A", "X", 1, "train"), ("B", "X", 0, "test")]
 
 
 def file_of(rows: Rows) -> bytes:

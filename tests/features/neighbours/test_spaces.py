@@ -28,7 +28,7 @@ from tests.features.importing.test_actions import everything, unchanged
 from tests.features.neighbours.test_build import by_length, serving
 
 # kind → (the pack it needs, options, other options)
-BUILT: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None]] = {
+BUILT = {
     "text": ("descriptions", {"columns": 2, "seed": 0}, {"columns": 1, "seed": 0}),
     "network": ("network", {"columns": 2, "seed": 0}, {"columns": 2, "seed": 1}),
     "response": ("lps_response", {}, None),

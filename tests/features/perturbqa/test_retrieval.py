@@ -16,7 +16,6 @@ from core.features.perturbqa.retrieval import (
     BUDGET_OF,
     Budget,
     GeneNames,
-    Preference,
     graph_of_packs,
     index_pairs,
     make_graph,
@@ -27,7 +26,7 @@ from tests.strength import examples
 # Close to P is Pc, close to G is Gc; Pf and Gf are close to nothing.
 GRAPH = make_graph([("P", "Pc"), ("G", "Gc")])
 ASKED = pair("P_G", None, "test")
-FITTING: dict[str, Preference] = {
+FITTING = {
     "P_Gc": "same perturbation, close gene",
     "Pc_G": "same gene, close perturbation",
     "Pc_Gc": "close perturbation, close gene",
@@ -38,7 +37,7 @@ FITTING: dict[str, Preference] = {
 }
 NOT_FITTING = ("P_G", "Pf_Gf")
 ROWS = tuple(pair(key, UP) for key in (*FITTING, *NOT_FITTING))
-PLENTY: dict[Budget, int] = {"pert": 9, "gene": 9, "both": 9}
+PLENTY = {"pert": 9, "gene": 9, "both": 9}
 
 
 def test_every_row_counts_for_the_first_preference_that_it_fits() -> None:

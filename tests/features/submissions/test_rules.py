@@ -23,7 +23,7 @@ from tests.cases import debate_trace, zip_of
 from tests.features.submissions.sound import IDS, TOOL, Sound, problems, sound
 from tests.strength import examples
 
-TRACKS: tuple[Track, ...] = ("A", "B", "C")
+TRACKS = ("A", "B", "C")
 
 
 class Planted(NamedTuple):
@@ -116,7 +116,7 @@ def of_run(**facts: Any) -> RunProvenance:
     return RunProvenance("r", **facts)
 
 
-PLANTED: dict[str, list[Planted]] = {
+PLANTED = {
     "unreadable": [
         Planted("B", lambda s: s.zip()[:-30]),
         Planted("B", lambda s: zip_of({s.name: s.csv(), **s.members, "../x.py": b""})),
@@ -264,7 +264,7 @@ def without(column: str) -> Spoil:
     return lambda s: s.header.remove(column)
 
 
-MUTATIONS: list[Callable[[Sound], object]] = [
+MUTATIONS = [
     nothing,
     *(
         without(name)
