@@ -137,24 +137,24 @@ def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize(
-    ("arguments", "status", "words"),
+    ("command", "status", "words"),
     [
-        (["runs", "rename", "nothing", "x"], 1, "not in this workspace"),
-        (["import", "absent.csv"], 1, "no such file"),
-        (["runs", "set", "debate", "public_score=lots"], 1, "between 0 and 1"),
-        (["audit", "debate", "nothing"], 1, "not in this workspace"),
-        (["export", "debate", "--format", "parquet"], 1, "--out"),
-        (["bench", "nothing"], 1, "no such benchmark"),
-        (["fetch", "nothing"], 1, "challenge"),
-        (["export", "debate", "--format", "xlsx"], 2, "xlsx"),
-        (["runs", "rename", "debate"], 2, ""),
-        (["no-such-command"], 2, ""),
+        ("runs rename nothing x", 1, "not in this workspace"),
+        ("import absent.csv", 1, "no such file"),
+        ("runs set debate public_score=lots", 1, "between 0 and 1"),
+        ("audit debate nothing", 1, "not in this workspace"),
+        ("export debate --format parquet", 1, "--out"),
+        ("bench nothing", 1, "no such benchmark"),
+        ("fetch nothing", 1, "challenge"),
+        ("export debate --format xlsx", 2, "xlsx"),
+        ("runs rename debate", 2, ""),
+        ("no-such-command", 2, ""),
     ],
 )
 def test_wrong_input_and_wrong_usage(
-    small_workspace: Workspace, arguments: list[str], status: int, words: str
+    small_workspace: Workspace, command: str, status: int, words: str
 ) -> None:
-    done = core(small_workspace, *arguments)
+    done = core(small_workspace, *command.split())
     assert done.status == status
     assert done.out == ""
     assert words in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -54,27 +55,27 @@ def some_runs(tmp_path: Path) -> Workspace:
     return made
 
 
-FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")
+FUSION = "--with kNN --w-de 0.5 --w-dir 0.5 --name new"
 
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize(
     "command",
     [
-        ("score", "fusd"),
-        ("compare", "kNN", "asked,fusd"),
-        ("audit", "debate", "fusd"),
-        ("rubric", "rate", "short", "argued", "--reading", "fusd"),
-        ("export", "fusd"),
-        ("report", "new", "paper 2", "--runs", "kNN,fusd"),
-        ("fuse", "--base", "fusd", *FUSION),
-        ("run", "fusion", "--set", "base=fusd", "--set", "with=kNN"),
-        ("jobs", "log", "fusd"),
+        "score fusd",
+        "compare kNN asked,fusd",
+        "audit debate fusd",
+        "rubric rate short argued --reading fusd",
+        "export fusd",
+        "report new 'paper 2' --runs kNN,fusd",
+        f"fuse --base fusd {FUSION}",
+        "run fusion --set base=fusd --set with=kNN",
+        "jobs log fusd",
     ],
 )
 def test_a_run_that_is_not_there_is_answered_with_runs_like_it(
-    some_runs: Workspace, command: tuple[str, ...]
+    some_runs: Workspace, command: str
 ) -> None:
-    done = core(some_runs, *command)
+    done = core(some_runs, *shlex.split(command))
     assert done.status == 1
     assert re.search("did you mean .*fused", done.err)

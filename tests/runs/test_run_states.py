@@ -68,14 +68,14 @@ def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(
 
 
 READING = [
-    ["score", "r"],
-    ["export", "r", "--format", "csv"],
-    ["controls", "r"],
-    ["experiment", "list"],
-    ["reproduce", "--only", "knn.*.loo.*"],
-    ["note", "list"],
-    ["log", "r"],
-    ["embed", "list"],
+    "score r",
+    "export r --format csv",
+    "controls r",
+    "experiment list",
+    "reproduce --only knn.*.loo.*",
+    "note list",
+    "log r",
+    "embed list",
 ]
 
 
@@ -84,7 +84,7 @@ def test_whatever_a_command_reads_a_dead_worker_is_settled_before(
 ) -> None:
     workspace, run = killed
     for command in READING:
-        commands.core(workspace, *command)
+        commands.core(workspace, *command.split())
         assert (recorded(workspace, run).status, recorded(workspace, run).done >= 4) == (
             "crashed",
             True,

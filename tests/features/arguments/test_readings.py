@@ -300,63 +300,26 @@ REFUSED = "run reading: a reading of texts by judge_rubric, without predictions;
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
-    "arguments",
+    "command",
     [
-        ("score", "reading"),
-        ("compare", "debate", "reading"),
-        ("controls", "reading"),
-        (
-            "fuse",
-            "--base",
-            "reading",
-            "--with",
-            "debate",
-            "--w-de",
-            "0.5",
-            "--w-dir",
-            "0.5",
-            "--name",
-            "f",
-        ),
-        (
-            "fuse",
-            "--base",
-            "debate",
-            "--with",
-            "reading",
-            "--w-de",
-            "0.5",
-            "--w-dir",
-            "0.5",
-            "--name",
-            "f",
-        ),
-        (
-            "fuse",
-            "--from",
-            "debate",
-            "--base",
-            "reading",
-            "--w-de",
-            "0.5",
-            "--w-dir",
-            "0.5",
-            "--name",
-            "f",
-        ),
-        ("package", "reading", "--track", "B", "--out", "x.zip"),
-        ("report", "site", "reading", "--out", "x"),
-        ("export", "reading", "--format", "eval", "--out", "x.eval"),
-        ("runs", "set", "reading", "public_score=0.5"),
-        ("report", "new", "r", "--runs", "reading"),
+        "score reading",
+        "compare debate reading",
+        "controls reading",
+        "fuse --base reading --with debate --w-de 0.5 --w-dir 0.5 --name f",
+        "fuse --base debate --with reading --w-de 0.5 --w-dir 0.5 --name f",
+        "fuse --from debate --base reading --w-de 0.5 --w-dir 0.5 --name f",
+        "package reading --track B --out x.zip",
+        "report site reading --out x",
+        "export reading --format eval --out x.eval",
+        "runs set reading public_score=0.5",
+        "report new r --runs reading",
     ],
-    ids=" ".join,
 )
 def test_every_command_on_predictions_says_that_it_has_none(
-    read: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+    read: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = commands.core(read, *arguments)
+    done = commands.core(read, *command.split())
     assert (done.status, done.err.strip().splitlines()[-1].removeprefix("error: ")) == (
         1,
         REFUSED,

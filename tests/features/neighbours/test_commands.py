@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -353,83 +354,61 @@ def test_a_reference_on_labelled_rows(place: Path) -> None:
     assert (found["rows"], found["uncovered"]) == (6, 1)
 
 
-FUSE = [
-    "fuse",
-    "--base",
-    "llm train",
-    "--with",
-    "llm train",
-    "--name",
-    "x",
-    "--w-dir",
-    "0.5",
-    "--w-de",
-]
-TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
+FUSE = "fuse --base 'llm train' --with 'llm train' --name x --w-dir 0.5 --w-de"
+TRAIN = f"{FUSE} 0.5 --reference train --reference-run"
 
 
 @pytest.mark.few(30)
 @pytest.mark.parametrize(
-    ("arguments", "status", "words"),
+    ("command", "status", "words"),
     [
-        (["embed", "text", "--name", "s"], 1, "a pack of descriptions: not in this workspace"),
-        (["embed", "coresponse", "--name", "a,b"], 1, "without commas"),
-        (["embed", "load", "absent.npz", "--name", "s"], 1, "no such file"),
+        ("embed text --name s", 1, "a pack of descriptions: not in this workspace"),
+        ("embed coresponse --name a,b", 1, "without commas"),
+        ("embed load absent.npz --name s", 1, "no such file"),
         (
-            ["embed", "load", "pyproject.toml", "--name", "s"],
+            "embed load pyproject.toml --name s",
             1,
             "cannot be read as symbols and numbers",
         ),
-        (["embed", "delete", "far"], 1, "space 'far': not in this workspace, which has near"),
-        (["knn", "--space", ","], 1, "--space: got none"),
+        ("embed delete far", 1, "space 'far': not in this workspace, which has near"),
+        ("knn --space ,", 1, "--space: got none"),
         (
-            ["knn", "--space", "near", "--support-aware", "2"],
+            "knn --space near --support-aware 2",
             1,
             "--support-aware: got '2', expected a number, 0 to 1",
         ),
-        (["knn", "--space", "near", "--dataset", "other"], 1, "dataset 'other'"),
-        (["neighbours", "P0_nobody", "--space", "near"], 1, "row 'P0_nobody': not in this dataset"),
-        (["neighbours", "Q0_H0", "--space", "near", "--without", "x"], 1, "row 'x'"),
-        (["neighbours", "P0_G0", "--space", "near", "--protocol", "test"], 1, "with its own label"),
-        ([*TRAIN, "llm train"], 1, "--reference-run: got 'llm train', expected B=RUN"),
-        ([*TRAIN, "llm test=llm train"], 1, "reference run of llm test: it is not fused here"),
-        ([*TRAIN, "llm train=nobody"], 1, "run 'nobody'"),
+        ("knn --space near --dataset other", 1, "dataset 'other'"),
+        ("neighbours P0_nobody --space near", 1, "row 'P0_nobody': not in this dataset"),
+        ("neighbours Q0_H0 --space near --without x", 1, "row 'x'"),
+        ("neighbours P0_G0 --space near --protocol test", 1, "with its own label"),
+        (f"{TRAIN} 'llm train'", 1, "--reference-run: got 'llm train', expected B=RUN"),
+        (f"{TRAIN} 'llm test=llm train'", 1, "reference run of llm test: it is not fused here"),
+        (f"{TRAIN} 'llm train=nobody'", 1, "run 'nobody'"),
         (
-            [*FUSE, "0.5", "--reference-run", "llm train=llm train"],
+            f"{FUSE} 0.5 --reference-run 'llm train=llm train'",
             1,
             "under population; expected train",
         ),
         (
-            ["fuse", "--from", "b", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"],
+            "fuse --from b --base a --w-de 1 --w-dir 1 --name x",
             1,
             "run 'a'",
         ),
-        (["embed", "text"], 2, "--name"),
-        (["embed", "fold", "--name", "s"], 2, "fold"),
-        (["neighbours", "--space", "near"], 2, "PAIR"),
+        ("embed text", 2, "--name"),
+        ("embed fold --name s", 2, "fold"),
+        ("neighbours --space near", 2, "PAIR"),
         (
-            [
-                "fuse",
-                "--base",
-                "llm train",
-                "--with",
-                "llm train",
-                "--w-de",
-                "0.5",
-                "--w-dir",
-                "0.5",
-            ],
+            "fuse --base 'llm train' --with 'llm train' --w-de 0.5 --w-dir 0.5",
             2,
             "--name",
         ),
-        (["fuse", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"], 2, "--with"),
+        ("fuse --base a --w-de 1 --w-dir 1 --name x", 2, "--with"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_wrong_input_and_wrong_usage(
-    furnished: Path, arguments: list[str], status: int, words: str
+    furnished: Path, command: str, status: int, words: str
 ) -> None:
-    done = core(furnished, *arguments)
+    done = core(furnished, *shlex.split(command))
     assert (done.status, done.out) == (status, "")
     assert words in done.err
     assert "Traceback" not in done.err
