@@ -371,7 +371,7 @@ def assert_told(kind: Kind, workspace: Workspace) -> None:
 
     def is_true() -> bool:
         told = [run["status"] for run in commands.core_json(place, "runs")["runs"]]
-        told += [job["state"] for job in commands.core_json(place, "jobs", "list", "--all")["jobs"]]
+        told += [job["state"] for job in commands.core_json(place, "jobs list --all")["jobs"]]
         return not set(told) & {"running", "waiting"}
 
     until(is_true, "the truth", STALE_AFTER_S + 5)
@@ -456,7 +456,7 @@ def test_a_command_that_was_killed_leaves_all_or_nothing(
     rows = "".join(f"N{i}_M{i},N{i},M{i}\n" for i in range(60_000))
     (tmp_path / "more.csv").write_text(f"id,pert,gene\n{rows}")
     arguments = [part.replace("OUT", str(out)) for part in COMMANDS[name]]
-    assert commands.core(workspace, "report", "new", "all", "--runs", "argued").status == 0
+    assert commands.core(workspace, "report new all --runs argued").status == 0
     command = [
         sys.executable,
         "-m",

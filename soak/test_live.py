@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_first_words_are_on_screen_within_300_ms(
     sent = []
     parts_of = scripted_server.stream_parts
 
-    def timed(*given: Any) -> Iterator[bytes]:
+    def timed(*given):
         is_first = True
         for part in parts_of(*given):
             if is_first and b'"content": ' in part:

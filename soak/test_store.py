@@ -56,12 +56,12 @@ def test_twenty_threads_of_both_kinds(tmp_path: Path, record: Record) -> None:
     writers, readers = 5, 15
     written = threading.Event()
 
-    def write() -> None:
+    def write():
         for _ in range(OF_A_THREAD):
             with store.write() as db:
                 changes.bump(db, "runs")
 
-    def read() -> int:
+    def read():
         for reads in itertools.count(1):
             with store.read() as db:
                 bumps(db)

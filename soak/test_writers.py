@@ -94,7 +94,7 @@ def test_a_notebook_that_opens_the_file_itself_costs_nobody_a_write(
     )
     statuses = []
 
-    def give_commands() -> None:
+    def give_commands():
         for arguments in (
             ["import", str(tmp_path / "more.csv")],
             ["run", "evidence_rules", "--name", "beside", "--dataset", "bmdm"],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,15 +29,20 @@ class Done:
     err: str
 
 
+def words_of(arguments: Sequence[str]) -> Sequence[str]:
+    """Split a single text as a shell does."""
+    return shlex.split(arguments[0]) if len(arguments) == 1 else arguments
+
+
 def core(workspace: Workspace | Path, *arguments: str) -> Done:
-    """Run a command on a workspace or its folder."""
+    """Run a command on a workspace or its folder; a single text is a whole command line."""
     folder = workspace.settings.workspace if isinstance(workspace, Workspace) else workspace
     out, err = (
         io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2)
     )
     status = 0
     with (
-        mock.patch.object(sys, "argv", ["core", "--workspace", str(folder), *arguments]),
+        mock.patch.object(sys, "argv", ["core", "--workspace", str(folder), *words_of(arguments)]),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
@@ -49,7 +55,7 @@ def core(workspace: Workspace | Path, *arguments: str) -> Done:
 
 def core_json(workspace: Workspace | Path, *arguments: str) -> Any:
     """The JSON that a command prints, which has to succeed; NaN is none."""
-    done = core(workspace, *arguments, "--json")
+    done = core(workspace, *words_of(arguments), "--json")
     assert done.status == 0, done.err
     return json.loads(done.out, parse_constant=_no_number)
 

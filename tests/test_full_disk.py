@@ -57,7 +57,7 @@ def disk(
 ) -> Iterator[Path]:
     """A workspace on a full disk; the file that readers lock may be there or not."""
     place = small_workspace.settings.workspace
-    assert commands.core(place, "report", "new", "saved", "--runs", "debate").status == 0
+    assert commands.core(place, "report new saved --runs debate").status == 0
     with mounts.small_disk(tmp_path / "disk", 24 * MB) as folder:
         shutil.copytree(small_workspace.settings.workspace, folder / "workspace")
         if request.param == "without":
@@ -70,7 +70,7 @@ def disk(
 @pytest.mark.soak
 def test_what_reads_works(disk: Path) -> None:
     for command in READING:
-        done = commands.core(disk, *command.split())
+        done = commands.core(disk, command)
         assert (done.status, "Traceback" in done.err) == (0, False), (command, done.err)
 
 
@@ -95,7 +95,7 @@ def test_what_writes_says_how_much_is_free_and_where(
             .replace("SPACE", str(tmp_path / "space.csv"))
         )
         with at_a_sixth():
-            done = commands.core(disk, *given.split())
+            done = commands.core(disk, given)
         assert done.status == 1, command
         line = done.err.splitlines()[-1]
         assert "Traceback" not in done.err

@@ -159,11 +159,11 @@ def test_a_workspace_that_is_a_file(tmp_path: Path) -> None:
 def test_an_error_that_nobody_foresaw_is_one_line(
     desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
+    def fail(*_, **__):
         raise ZeroDivisionError("planted\nin two lines")
 
     monkeypatch.setattr(runs, "rename", fail)
-    done = commands.core(desk, "runs", "rename", "debate", "other")
+    done = commands.core(desk, "runs rename debate other")
     assert (done.status, len(done.err.splitlines())) == (1, 1)
     assert done.err.startswith("error: ZeroDivisionError: planted in two lines; this is a bug")
     assert "Traceback" in (desk / "data" / "desk.log").read_text("utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -76,6 +75,6 @@ FUSION = "--with kNN --w-de 0.5 --w-dir 0.5 --name new"
 def test_a_run_that_is_not_there_is_answered_with_runs_like_it(
     some_runs: Workspace, command: str
 ) -> None:
-    done = core(some_runs, *shlex.split(command))
+    done = core(some_runs, command)
     assert done.status == 1
     assert re.search("did you mean .*fused", done.err)

@@ -21,7 +21,7 @@ def test_plain_output_gets_a_line_now_and_then(
     monkeypatch.setattr(progress, "EVERY_S", 0.02)
     said = []
 
-    def is_said(line: str) -> bool:
+    def is_said(line):
         said.extend(capsys.readouterr().err.splitlines())
         return any(each.startswith(line) for each in said)
 

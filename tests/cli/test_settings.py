@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import pytest
@@ -62,7 +61,7 @@ HYPOTHESIS = "ledger add q --hypothesis h --prediction p --runs a,b"
     ],
 )
 def test_a_value_beyond_a_range_names_its_option(tmp_path: Path, command: str, said: str) -> None:
-    done = core(tmp_path, *shlex.split(command))
+    done = core(tmp_path, command)
     assert (done.status, done.err.count("\n")) == (1, 1)
     assert done.err.startswith(f"error: {said}")
 
@@ -89,7 +88,7 @@ def test_a_value_beyond_a_range_names_its_option(tmp_path: Path, command: str, s
 def test_wrong_usage_says_the_same_and_whose_help_says_more(
     tmp_path: Path, command: str, said: str
 ) -> None:
-    done = core(tmp_path, *shlex.split(command))
+    done = core(tmp_path, command)
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert f"{said}; see " in done.err
 

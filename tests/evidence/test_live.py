@@ -179,7 +179,7 @@ def test_neither_answers_nor_requests_change_with_a_hidden_label(tmp_path: Path,
 def test_other_tools_are_the_same_with_public_sources(tmp_path: Path, name: str) -> None:
     view = all_training(PAIRS)
 
-    async def without() -> list[Evidence]:
+    async def without():
         return await everything(None, name, view)  # type: ignore[arg-type]
 
     with testing.serve_fake_sources(WORLD) as server:

@@ -199,7 +199,7 @@ def test_a_file_that_another_process_keeps_locked(
 def test_threads_share_one(cache: ReplyCache) -> None:
     missing = []
 
-    def work(name: int) -> None:
+    def work(name):
         for number in range(50):
             cache.put(f"{name}-{number}", REPLY)
             if cache.get(f"{name}-{number}") != CACHED:

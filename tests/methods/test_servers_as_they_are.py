@@ -303,7 +303,7 @@ def test_tokens_that_the_server_does_not_count_are_unknown() -> None:
 
 
 def test_a_fraction_is_asked_for_again_with_the_scale() -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         if not asked.path.endswith("completions"):
             return Canned({}, 404)
         again = "may be a fraction or per cent" in json.dumps(asked.body["messages"])

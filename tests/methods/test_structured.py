@@ -14,7 +14,7 @@ from core.llm.errors import Refused
 from core.methods import coordinator, debate, prompt_only, react
 from core.methods.base import RowFailed, RowMethod
 from tests.fakes.scripted import serving
-from tests.llm.canned import Asked, Canned, completion
+from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import predict
 
@@ -66,7 +66,7 @@ def test_the_probability_is_that_of_the_field() -> None:
 def test_who_answers_otherwise_is_shown_the_form_again() -> None:
     replies = ["It goes down.", json.dumps({"answer": "B"})]
 
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         return Canned(
             completion(replies[len(asked.body["messages"]) > 1]) if asked.body else {"error": "no"}
         )
@@ -84,7 +84,7 @@ def test_who_answers_otherwise_is_shown_the_form_again() -> None:
 def test_a_server_that_takes_no_schema_is_an_error_that_names_the_option(
     method: RowMethod, status: int
 ) -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         refuses = asked.body and "response_format" in asked.body
         return (
             Canned({"detail": "Extra inputs are not permitted"}, status)

@@ -26,18 +26,10 @@ def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("controls")
     files = ["challenge/train.csv", "challenge/test.csv", "knowledge/gene_desc.json"]
     core_json(folder, "import", *(str(shared_data / name) for name in files))
-    core_json(folder, "embed", "text", "--name", "text")
+    core_json(folder, "embed text --name text")
     core_json(
         folder,
-        "knn",
-        "--space",
-        "text",
-        "--dataset",
-        "bmdm",
-        "--permutations",
-        "0",
-        "--name",
-        "text kNN",
+        "knn --space text --dataset bmdm --permutations 0 --name 'text kNN'",
     )
     return folder
 

@@ -34,8 +34,8 @@ def everything(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> W
     workspace = open_workspace(Settings(workspace=folder, author="tester"))
     names = ("challenge", "perturbagent", "perturbqa", "knowledge")
     import_paths(workspace, [shared_data / name for name in names])
-    core_json(folder, "embed", "text", "--name", "text")
-    core_json(folder, "embed", "network", "--name", "STRING")
+    core_json(folder, "embed text --name text")
+    core_json(folder, "embed network --name STRING")
     return workspace
 
 

@@ -51,7 +51,7 @@ def test_a_run_without_labels(real_workspace: Workspace) -> None:
 
 
 def test_the_published_debate(real_workspace: Workspace) -> None:
-    audit = core_json(real_workspace, "audit", "debate", "track_b_sharp")
+    audit = core_json(real_workspace, "audit debate track_b_sharp")
     assert [audit["roles"][role]["n"] for role in ROLES] == [1813] * 4
     for name, yes in YES.items():
         assert tuple(audit["roles"][role][name] for role in ROLES) == yes[:4], name

@@ -83,7 +83,7 @@ def test_the_mean_of_ten_cuts(place: Path, space: str) -> None:
 def test_two_spaces_compared_on_the_rows_that_both_cover(place: Path) -> None:
     for space in TEN_CUTS:
         knn(place, "--space", space, "--permutations", "0", "--name", f"{space} folds")
-    found = core_json(place, "compare", "text folds", "network folds")
+    found = core_json(place, "compare 'text folds' 'network folds'")
     assert found["scored"] == "inside 5×5 cells, cut 0"
     assert found["n"] < found["all_rows"]["n"] == 7_705
     change = found["delta_de"]

@@ -39,7 +39,7 @@ def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         shared_data / "perturbagent" / f"{POOL}.zip",
     ]
     core_json(folder, "import", *map(str, files))
-    core_json(folder, "embed", "text", "--name", "text")
+    core_json(folder, "embed text --name text")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PERTURBDESK_WORKSPACE", str(folder))
         forget()

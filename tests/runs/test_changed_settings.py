@@ -215,7 +215,7 @@ def test_the_commands_take_the_settings_and_print_the_run_as_runs_does(tmp_path:
             "1",
         )
         assert (begun["status"], begun["done"] < 6) == ("budget", True)
-        refused = commands.core(folder, "resume", "r", "--token-budget", "1")
+        refused = commands.core(folder, "resume r --token-budget 1")
         assert (refused.status, refused.err.count("\n")) == (
             0,
             0,

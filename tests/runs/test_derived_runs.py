@@ -393,7 +393,7 @@ def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) 
 
 @pytest.mark.soak
 def test_a_row_that_is_left_out_is_no_neighbour(screen: Workspace) -> None:
-    def neighbours(*without: str) -> list[str]:
+    def neighbours(*without):
         return component_loader.neighbours_of(
             screen,
             dataset_of(screen),

@@ -156,13 +156,7 @@ def test_every_other_method_has_one_id_by_command_and_by_request(
 def test_a_second_name_says_whose_it_is(furnished: Workspace) -> None:
     done = core(
         furnished,
-        "knn",
-        "--space",
-        "near",
-        "--protocol",
-        "loo",
-        "--name",
-        "again",
+        "knn --space near --protocol loo --name again",
     )
     assert done.status == 0
     assert (

@@ -18,7 +18,6 @@ from core.runs.jobs.folder import log_tail
 from core.runs.jobs.state import last_heartbeat
 from core.runs.journal import Entry, Journal, RetryMark, encode_entry
 from core.runs.run_folder import WORKER_STORE_MB, RunFolder
-from core.runs.run_state import State
 from core.runs.workspace import Workspace
 from core.store import Store, calls, changes, evidence, predictions, runs, traces
 from core.store.runs import Run
@@ -93,7 +92,7 @@ def test_a_crash_between_two_transactions_costs_nothing(
     monkeypatch.setattr(folding_room, "BATCH_ROWS", 1)
     steps = iter(range(99))
 
-    def dies(*arguments: Any) -> None:
+    def dies(*arguments):
         versions_bump(*arguments)
         if next(steps) == at:
             raise KeyboardInterrupt
@@ -233,9 +232,7 @@ def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
     workspace, run = waiting
     states = []
 
-    def ingest(
-        _store: Store, folder: RunFolder, state: State, _cause: str = "", *, until: int
-    ) -> None:
+    def ingest(_store, folder, state, _cause="", *, until):
         assert until == folder.rows.stat().st_size
         states.append(state)
         if len(states) == 1:

@@ -306,9 +306,7 @@ def test_labels_of_cells_are_those_of_one_process(
     )
     assert [path.name for path in ours] == [path.name for path in theirs] != []
     assert all(a.read_bytes() == b.read_bytes() for a, b in zip(ours, theirs, strict=True))
-    done = commands.core(
-        tmp_path / "here", "cells", "labels", "screen.h5ad", "--name", "s", "--ray-address", "auto"
-    )
+    done = commands.core(tmp_path / "here", "cells labels screen.h5ad --name s --ray-address auto")
     assert (done.status, "--ray-address: got auto, but the backend is local" in done.err) == (
         1,
         True,

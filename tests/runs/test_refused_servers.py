@@ -180,7 +180,7 @@ def test_a_file_that_changed_before_the_worker_brings_in_no_stranger(
             workspace_with(tmp_path / "desk", 12), endpoints=(listed.url,), **SHARED
         )
 
-        def begin(workspace: Workspace, run: str) -> None:
+        def begin(workspace, run):
             file.write_text(f"{listed.url}\n{stranger.url}\n")
             here(Asking())(workspace, run)
 

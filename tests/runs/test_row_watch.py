@@ -23,7 +23,7 @@ from core.runs.row_watch import RowWatch, Watcher
 from core.runs.run_folder import RunFolder
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from tests.fakes.scripted import Faults, Script, ScriptedPrompt, serving, write_reply
+from tests.fakes.scripted import Faults, Script, serving, write_reply
 from tests.fakes.watching import listen
 from tests.runs.cases import fast, wish, workspace_with
 
@@ -83,7 +83,7 @@ def test_the_run_of_a_watched_row_is_the_same(
     heard = []
     ends = []
 
-    def watch(run: str) -> None:
+    def watch(run):
         watcher = ask.watch(workspace, run)
         if who == "leaves":
             watcher.read()
@@ -139,8 +139,8 @@ def test_who_comes_late_is_told_what_has_happened(tmp_path: Path) -> None:
     ends = []
 
     def come(
-        prompt: ScriptedPrompt,
-    ) -> str:  # when the first brief is asked for, half a second before it is answered
+        prompt,
+    ):  # when the first brief is asked for, half a second before it is answered
         if not ends:
             ends.append(listen(ask.watch(workspace, runs[0]), heard.append))
         return write_reply(prompt)
@@ -162,7 +162,7 @@ def test_a_marker_in_the_way_and_a_full_disk_harm_nobody(
 ) -> None:
     workspace = workspace_with(tmp_path, 6)
 
-    def spoil(run: str) -> None:
+    def spoil(run):
         folder = workspace.run_folder(run).watch
         folder.mkdir()
         (folder / "any.jsonl").mkdir()  # cannot be opened

@@ -84,7 +84,7 @@ def test_whatever_a_command_reads_a_dead_worker_is_settled_before(
 ) -> None:
     workspace, run = killed
     for command in READING:
-        commands.core(workspace, *command.split())
+        commands.core(workspace, command)
         assert (recorded(workspace, run).status, recorded(workspace, run).done >= 4) == (
             "crashed",
             True,
@@ -135,7 +135,7 @@ def test_a_busy_store_keeps_no_reader_from_the_state(
 ) -> None:
     workspace, run = killed
 
-    def busy(*_: object) -> None:
+    def busy(*_):
         raise StoreBusy("held by somebody")
 
     with monkeypatch.context() as patch:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.llm.call_budget import CallBudget, TokensSpent
-from core.llm.messages import Outcome, Usage
+from core.llm.messages import Usage
 from core.runs import run_control
 from core.runs.journal import Spending, SpendingLog, read_spending
 from core.runs.workspace import Workspace
@@ -141,7 +141,7 @@ def test_calls_wait_until_their_cost_fits_and_one_may_always_run() -> None:
     spent, sizes, most_at_once = 0, [40, 40, 40, 300, 20], 0
     under_way = []
 
-    async def call(budget: CallBudget, tokens: int) -> str:
+    async def call(budget, tokens):
         nonlocal spent, most_at_once
         try:
             async with budget.reserve(tokens):
@@ -155,7 +155,7 @@ def test_calls_wait_until_their_cost_fits_and_one_may_always_run() -> None:
             return "spent"
         return "made"
 
-    async def work() -> list[str]:
+    async def work():
         budget = CallBudget(lambda: 100 - spent)
         return await asyncio.gather(*(call(budget, tokens) for tokens in sizes))
 
@@ -185,7 +185,7 @@ def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> No
 def test_spending_that_cannot_be_written_down_stops_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_self: SpendingLog, _outcome: Outcome) -> None:
+    def full(_self, _outcome):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(SpendingLog, "count", full)

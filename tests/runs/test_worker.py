@@ -23,7 +23,7 @@ from core.runs.journal import read_progress
 from core.runs.spec import LabelViewSpec
 from core.store import calls, predictions
 from tests.fakes.scripted import request_counts, serving
-from tests.llm.canned import Asked, Canned, completion
+from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as canned
 from tests.runs.cases import fast, keyed, run_here, status, stored_rows, wish, workspace_with
 from tests.runs.methods import Asking, Base, Counting, Whole, constant, here
@@ -194,7 +194,7 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 60)
     method = Asking()
 
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         said = (
             "<prob>30</prob>"
             if "<prob>" in asked.body["messages"][0]["content"]

@@ -191,7 +191,7 @@ def test_the_same_seed_gives_the_same_answer(server: Endpoint) -> None:
         PAIRS[0], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no")
     )
 
-    async def answers() -> list[str]:
+    async def answers():
         async with Client(server, concurrency=1) as client:
             request = Request(MODEL, (Message("user", prompt),), max_completion_tokens=32)
             return [
@@ -356,7 +356,7 @@ def test_minus_infinity_does_not_break_the_json_of_an_answer(server: Endpoint) -
         MODEL, (Message("user", prompt),), seed=1, max_completion_tokens=32, top_logprobs=20
     )
 
-    async def ask() -> str:
+    async def ask():
         async with Client(server) as client:
             found = await client.fetch(
                 "POST", server.base_url.removesuffix("v1") + "tokenize", json.dumps(allowed)
@@ -398,7 +398,7 @@ def test_a_narrow_top_p_leaves_the_others_without_a_log_probability(server: Endp
         top_logprobs=20,
     )
 
-    async def ask() -> tuple[str, Any]:
+    async def ask():
         async with Client(server) as client:
             reply = await client.complete(request)
             return reply.content, reply.logprobs

@@ -12,7 +12,6 @@ from core.transfer.prior_provenance import explain_prior
 from core.transfer.protocols import (
     MAX_MATRICES,
     EvaluationProtocol,
-    LiveKnn,
     SimilaritySettings,
     live_knn,
     predict_priors,
@@ -110,7 +109,7 @@ def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
     spaces = [space(str(i), 2) for i in range(MAX_MATRICES + 2)]
     kept = {}
 
-    def near(protocol: EvaluationProtocol) -> LiveKnn:
+    def near(protocol):
         return live_knn(protocol, KNOWN.rows, KNOWN, spaces, cosines=kept)
 
     near(EvaluationProtocol("loo")).priors(["0"], SimilaritySettings())

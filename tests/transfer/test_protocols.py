@@ -145,7 +145,7 @@ def test_other_labels_are_fine() -> None:
 def test_a_builder_sees_only_the_rows_of_its_cell() -> None:
     seen = []
 
-    def rebuild(rows: np.ndarray) -> np.ndarray:
+    def rebuild(rows):
         seen.append(rows)
         return columns_from(rows)
 

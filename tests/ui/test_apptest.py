@@ -312,7 +312,7 @@ def test_a_link_to_an_unknown_row_says_so_and_shows_another(
 def test_a_reader_of_data_finds_nothing_to_change(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, page: str, tab: str
 ) -> None:
-    def controls() -> dict[str, int]:
+    def controls():
         app = visit(small_workspace, page, **tab_of(page, tab))
         return {kind: len(app.main.get(kind)) for kind in CONTROLS if app.main.get(kind)}
 
@@ -342,7 +342,7 @@ def test_a_reader_is_offered_no_action(
     view: dict[str, str],
     labels: set[str],
 ) -> None:
-    def offered() -> set[str]:
+    def offered():
         app = visit(little_demo, page, run="simulated debate", **view)
         if page == "fuse":
             explorer_view.opened(app, "presets", "saving", "twin")
@@ -359,7 +359,7 @@ def test_a_page_that_is_left_before_its_figures_are_drawn_leaves_none_to_the_nex
 ) -> None:
     """They were drawn into places of the page before, which the browser no longer had: it showed nothing at all."""
 
-    def leave(_: object) -> list[str]:
+    def leave(_):
         raise StopException
 
     with monkeypatch.context() as only_here:

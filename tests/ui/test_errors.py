@@ -48,7 +48,7 @@ def test_the_start_ends_with_a_malformed_setting(
 def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_arguments: object) -> None:
+    def fail(*_arguments):
         raise InputError("planted: got 1, expected 2")
 
     monkeypatch.setattr(shell, "predicting_runs", fail)
@@ -63,7 +63,7 @@ def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
 def test_an_error_that_nobody_foresaw_is_in_the_log_too(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_arguments: object) -> None:
+    def fail(*_arguments):
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr(shell, "predicting_runs", fail)
@@ -103,7 +103,7 @@ def test_what_the_system_refuses_is_a_sentence(
     planted: BaseException,
     words: str,
 ) -> None:
-    def fail(*_arguments: object) -> None:
+    def fail(*_arguments):
         raise planted
 
     monkeypatch.setattr(shell, "predicting_runs", fail)

@@ -90,7 +90,7 @@ def test_active_filters_are_buttons_that_take_them_off(
 def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(
     visit: Visit, small_workspace: Workspace
 ) -> None:
-    def trace(n: int, answer: str = "found") -> str:
+    def trace(n, answer="found"):
         steps = [
             {
                 f"thought_{i}": "hm",

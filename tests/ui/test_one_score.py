@@ -55,9 +55,7 @@ def test_every_command_prints_it(fused_copy: Workspace) -> None:
         assert slices["slices"][0]["mean"]["estimate"] == pytest.approx(
             found.whole.mean.value, abs=1e-12
         )
-    saved = core_json(place, "knn", "--space", "simulated", "--seed", "2", "--permutations", "0")[
-        "saved"
-    ]
+    saved = core_json(place, "knn --space simulated --seed 2 --permutations 0")["saved"]
     knn = score_of(fused_copy, KNN)
     assert (saved["de"], saved["dir"], saved["seed"]) == (
         knn.whole.de.value,

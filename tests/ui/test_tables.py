@@ -40,7 +40,7 @@ def test_tables_are_downloaded_as_parquet(
 ) -> None:
     offered = {}
 
-    def offer(table: pd.DataFrame, name: str, file: str) -> None:
+    def offer(table, name, file):
         assert file.startswith("simulated"), file
         offered[name] = pd.read_parquet(io.BytesIO(encode(table, "parquet")))
         assert len(offered[name]) == len(table), name

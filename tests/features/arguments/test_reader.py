@@ -121,7 +121,7 @@ def test_nothing_that_gives_an_answer_away_reaches_the_browser(
     sample = drawn(small_workspace)
     judged = readings.answers
 
-    def refuse(*_: object, **__: object) -> None:
+    def refuse(*_, **__):
         raise AssertionError("the judge was asked before the answer")
 
     monkeypatch.setattr(readings, "answers", refuse)
@@ -245,7 +245,7 @@ def test_a_tab_that_is_closed_at_once_loses_no_answer(
 def test_the_page_holds_nothing_of_label_prediction_and_judge_before_the_answer(
     page: Page, own: Workspace, server: Server
 ) -> None:
-    def content() -> list[str]:
+    def content():
         page.goto(server.url("arguments", run="debate", tab="Label", rubric=RUBRIC.name))
         wait_for_text(page)
         settle(page)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 import pytest
@@ -107,7 +107,7 @@ def test_a_reading_is_a_run_of_the_rows_with_texts(read: Workspace) -> None:
 def test_the_same_reading_is_found_and_another_seed_is_another(
     read: Workspace, server: str
 ) -> None:
-    def plan(run: str, **chosen: Any) -> readings.ReadingPlan:
+    def plan(run, **chosen):
         return readings.plan_reading(read, RUBRIC, run, ReadingSettings(endpoint=server, **chosen))
 
     same = readings.start_reading(
@@ -319,7 +319,7 @@ def test_every_command_on_predictions_says_that_it_has_none(
     read: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = commands.core(read, *command.split())
+    done = commands.core(read, command)
     assert (done.status, done.err.strip().splitlines()[-1].removeprefix("error: ")) == (
         1,
         REFUSED,

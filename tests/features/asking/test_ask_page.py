@@ -22,8 +22,6 @@ from core.runs import run_control
 from core.runs.jobs import control
 from core.runs.jobs.state import NO_REASON
 from core.runs.row_watch import Watcher
-from core.runs.run_folder import RunFolder
-from core.runs.run_state import State
 from core.runs.workspace import Workspace, open_workspace
 from core.store import changes, runs
 from tests import cases
@@ -254,7 +252,7 @@ def test_a_row_that_was_over_before_the_first_look_is_shown(
         db.execute("UPDATE run SET done = 0 WHERE id = ?", [run])
     look = following.state_of
 
-    def end_meanwhile(folder: RunFolder) -> tuple[State, str]:
+    def end_meanwhile(folder):
         with small_workspace.store.write() as db:
             db.execute("UPDATE run SET done = 1 WHERE id = ?", [run])
             changes.bump(db, "runs")

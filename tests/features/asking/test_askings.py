@@ -21,7 +21,6 @@ from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
 from core.runs.model_servers import ENDPOINT_FILE
 from core.runs.request import RunRequest
-from core.runs.spec import RunSpec
 from core.runs.workspace import Workspace, open_workspace
 from core.scoring.row_numbers import FLAG_HELP
 from core.store import calls, evidence, predictions, runs, traces
@@ -257,7 +256,7 @@ def test_one_that_was_interrupted_goes_on(world: World) -> None:
 def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = []
 
-    def start(_workspace: Workspace, _request: RunRequest, *, spec: RunSpec, detach: bool) -> Run:
+    def start(_workspace, _request, *, spec, detach):
         assert detach
         begun.append(spec.key)
         return replace(world.run, id=spec.key, status="cancelled" if len(begun) == 1 else "running")
@@ -282,7 +281,7 @@ def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.Mo
 
 
 def test_what_cannot_be_asked_again_is_refused(world: World) -> None:
-    def plan(run: str, row: str = world.row, **wanted: object) -> None:
+    def plan(run, row=world.row, **wanted):
         plan_again(world.workspace, AgainRequest(run, row, **wanted))  # type: ignore[arg-type]
 
     with pytest.raises(

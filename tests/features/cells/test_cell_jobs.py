@@ -108,7 +108,7 @@ def test_one_that_a_command_began_says_how_it_is_resumed(
     request = LabelRequest("screen", LabelSettings(sampling=SamplingSettings(seed=3)))
     arguments = ["cells", "labels", str(screen), *arguments_of(request)]
 
-    def interrupt(_line: str) -> None:
+    def interrupt(_line):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

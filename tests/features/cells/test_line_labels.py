@@ -219,12 +219,10 @@ def test_scores_are_of_test_labels(two: Twins) -> None:
 
 def test_the_command_says_which_scores_it_prints(two: Twins) -> None:
     place = two[0].settings.workspace
-    by_gene = core(place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test").out
+    by_gene = core(place, "knn --space near --dataset k562 --protocol test").out
     assert "k562 is judged by the macro AUROC by gene" in by_gene
     assert "--axis pert compares perturbations" in by_gene
-    by_pert = core(
-        place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test", "--axis", "pert"
-    ).out
+    by_pert = core(place, "knn --space near --dataset k562 --protocol test --axis pert").out
     assert "--axis pert" not in by_pert
 
 
@@ -232,10 +230,7 @@ def test_a_report_names_the_headline(two: Twins, tmp_path: Path) -> None:
     place, out = tmp_path / "copy", tmp_path / "report.html"
     shutil.copytree(two[0].settings.workspace, place)
     assert (
-        core(
-            place, "report", "new", "line", "--runs", "llm test,test", "--compare", "llm test,test"
-        ).status
-        == 0
+        core(place, "report new line --runs 'llm test,test' --compare 'llm test,test'").status == 0
     )
     assert core(place, "report", "build", "line", "--out", str(out)).status == 0
     assert (

@@ -73,7 +73,7 @@ def test_dossiers_and_audit_have_something_to_show(demo_workspace: Workspace) ->
 
 
 def test_the_runs_know_a_little_and_the_collapsed_one_less(demo_workspace: Workspace) -> None:
-    def parts(name: str) -> np.ndarray:
+    def parts(name):
         with demo_workspace.store.read() as db:
             score = score_run(load_scored_rows(db, name)).whole
         return np.array([score.de.value, score.dir.value])

@@ -121,7 +121,7 @@ def test_one_that_is_detached_goes_on_by_itself(argued: Argued) -> None:
     while core_json(place, "experiment", "plan", *again)["left"]:
         assert time.monotonic() - since < WAIT_S
         time.sleep(0.5)
-    assert core(place, "experiment", "run", "support_strata", "--detach").status != 0
+    assert core(place, "experiment run support_strata --detach").status != 0
 
 
 @pytest.mark.soak
@@ -131,12 +131,12 @@ def test_a_file_and_an_idea_are_made_and_shown(screen: Workspace, tmp_path: Path
     result = core_json(place, "experiment", "run", str(file))
     assert (
         core_json(place, "experiment", "show", str(file))
-        == core_json(place, "experiment", "show", "fused")
+        == core_json(place, "experiment show fused")
         == result
     )
-    strata = core_json(place, "experiment", "run", "support_strata", "--set", "cuts=1")
+    strata = core_json(place, "experiment run support_strata --set cuts=1")
     assert strata["kind"] == "support_strata"
-    assert core(place, "experiment", "run", "support_strata", "--set", "cuts=1").out.startswith(
+    assert core(place, "experiment run support_strata --set cuts=1").out.startswith(
         strata["sentence"]
     )
 

@@ -14,7 +14,6 @@ from core.features.experiments import engine
 from core.features.experiments.arm_rows import ArmLoader
 from core.features.experiments.kinds.shown import ToolsSettings
 from core.runs.workspace import Workspace, open_workspace
-from core.scoring.run_scores import RunRows
 from core.stats.permutations import sign_flip_test
 from core.store import runs
 from tests import worlds
@@ -103,7 +102,7 @@ def test_an_arm_is_compared_on_the_rows_of_its_test(
     again, without = done.saved.made["every tool"][0, 1], done.saved.made[f"without {MOVES}"][0, 2]
     rows_of = ArmLoader.rows_of
 
-    def rows_unread(loader: ArmLoader, run: str) -> RunRows:
+    def rows_unread(loader, run):
         rows = rows_of(loader, run)
         at = {again: 0, without: 1}.get(run)
         flags = [[Flag.DE_FALLBACK] if i == at else [] for i in range(len(rows))]

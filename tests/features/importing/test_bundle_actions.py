@@ -290,7 +290,7 @@ def test_a_run_is_not_made_from_itself(family: Workspace, small_workspace: Works
 def test_a_specification_that_no_page_could_read(
     other: Workspace, sent: bytes, method: str, spec: dict[str, Any]
 ) -> None:
-    def change(manifest: Any) -> None:
+    def change(manifest):
         manifest["run"] |= {"method": method, "spec": spec}
 
     refused(other, with_manifest(sent, change), "the specification of its")
@@ -308,7 +308,7 @@ def test_evidence_and_calls_have_the_ids_of_what_they_say(
     content = bundle_actions.build_bundle(answered(workspace), "r").content
     colleague = workspace_with(tmp_path / "colleague", 8)
 
-    def change(rows: list[dict[str, Any]]) -> None:
+    def change(rows):
         rows[0][field] = '{"false": 1}'
 
     forged = with_rows(content, part, change)

@@ -55,7 +55,7 @@ def made(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory, serve
     on = ("--dataset", "simulated", "--rows", "split=test;sample=3")
     core_json(folder, "run", "evidence_rules", "--name", "ruled", *on)
     core_json(folder, "run", "debate", "--name", "argued", "--endpoint", server, *on)
-    core_json(folder, "runs", "set", "argued", "public_score=0.61", "note=the first one")
+    core_json(folder, "runs set argued public_score=0.61 'note=the first one'")
     workspace = desk_at(folder)
     add_note(workspace, "argued", None, "all of it")
     add_note(

@@ -184,7 +184,7 @@ def test_equal_tables_give_equal_bytes_whatever_their_pieces(sound: bytes) -> No
 
 
 def test_a_bundle_is_known_by_its_content(sound: bytes, tmp_path: Path) -> None:
-    def known(content: bytes) -> bool:
+    def known(content):
         (tmp_path / "file").write_bytes(content)
         return is_bundle(tmp_path / "file")
 

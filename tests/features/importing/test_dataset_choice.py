@@ -152,4 +152,4 @@ def test_a_command_says_once_which_dataset_it_took(workspace: Workspace) -> None
         done.err.count("dataset mouse: of 2 the one made or used last; --dataset chooses another")
         == 1
     )
-    assert "used last" not in core(workspace, "audit", "leakage", "--dataset", "human").err
+    assert "used last" not in core(workspace, "audit leakage --dataset human").err

@@ -63,7 +63,7 @@ def test_reasoning_model_and_tokens_stay() -> None:
 def test_replies_by_seed_are_read_or_the_seed_is_asked_for() -> None:
     ids = [f"P{i}_Ga" for i in range(6)]
 
-    def by_seed(*seeds: str) -> bytes:
+    def by_seed(*seeds):
         reply = {"text": "<answer>A</answer>", "tokens": 12}
         return json.dumps(
             {"rows": {key: {"seeds": dict.fromkeys(seeds, reply)} for key in ids}}

@@ -134,9 +134,7 @@ def test_columns_that_a_person_named_count_for_the_next_table_with_the_same_colu
 def test_the_process_for_uploads_gives_the_same(
     small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def apart(
-        _: Workspace, task: str, files: list[tuple[str, bytes]], options: dict[str, object]
-    ) -> object:
+    def apart(_, task, files, options):
         return json.loads(
             json.dumps(task_named(task)(small_workspace, files, json.loads(json.dumps(options))))
         )

@@ -57,7 +57,7 @@ def test_a_knn_weighs_training_rows_by_both_symbols() -> None:
     assert space is not None
     vectors = {symbol: space.columns[i] for i, symbol in enumerate(MATERIAL.symbols)}
 
-    def alike(a: str, b: str) -> float:
+    def alike(a, b):
         if a == b:
             return 1.0
         cosine = vectors[a] @ vectors[b] / np.linalg.norm(vectors[a]) / np.linalg.norm(vectors[b])

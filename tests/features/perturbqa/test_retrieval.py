@@ -79,7 +79,7 @@ def test_among_equals_a_row_draws_by_the_seed_and_its_own_id() -> None:
     index = index_pairs(LabelView(rows), GRAPH)
     budgets = {"pert": 6, "gene": 0, "both": 0}
 
-    def drawn(asked: Pair, seed: int) -> tuple[str, ...]:
+    def drawn(asked, seed):
         return tuple(one.row.gene for one in index.retrieve(asked, budgets, seed))
 
     first, other = pair("P_G", None), pair("P_H", None)

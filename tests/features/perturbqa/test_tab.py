@@ -40,7 +40,7 @@ def test_the_tables_show_what_the_command_prints(
 ) -> None:
     monkeypatch.setattr(tab, "background", AtOnce)
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
-    printed = core_json(cell_lines, "baselines", "--dataset", "k562")
+    printed = core_json(cell_lines, "baselines --dataset k562")
     shown, published = (table_with(app, column) for column in ("how to read it", "difference"))
     assert shown["name"].tolist() == [each["name"] for each in printed["baselines"]]
     for text, each in zip(shown["DE by gene"], printed["baselines"], strict=True):

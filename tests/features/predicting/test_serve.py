@@ -215,7 +215,7 @@ def test_a_signal_ends_the_server_and_its_children(
 ) -> None:
     said = []
 
-    def say(text: str) -> None:
+    def say(text):
         said.append(text)
         if text.startswith("ready: "):
             threading.Timer(0.1, os.kill, (os.getpid(), number)).start()
@@ -263,7 +263,7 @@ def test_a_server_that_does_not_come_up_is_not_started_again() -> None:
 
 
 def test_being_told_to_end_while_it_starts(tmp_path: Path) -> None:
-    def say(_text: str) -> None:
+    def say(_text):
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     assert (

@@ -83,7 +83,7 @@ def test_nothing_is_drawn_while_the_store_is_held(
     readers = []
     show = row.show
 
-    def watched(*arguments: Any) -> None:
+    def watched(*arguments):
         readers.append(small_workspace.store._attachment._readers)
         show(*arguments)
 

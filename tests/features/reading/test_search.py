@@ -135,7 +135,7 @@ def test_debates_leads_from_its_search_to_all_runs(
 
 def test_search_prints_counts_then_hits(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
-    found = core_json(place, "search", "PA  regulates", "--dataset", "bmdm")
+    found = core_json(place, "search 'PA  regulates' --dataset bmdm")
     assert (found["dataset"], found["texts"]) == (
         "bmdm",
         11,
@@ -155,8 +155,8 @@ def test_search_prints_counts_then_hits(small_workspace: Workspace) -> None:
     }
     assert first.items() <= found["hits"][0].items()
     assert len(found["hits"]) == 11
-    assert len(core_json(place, "search", "Pa regulates", "--limit", "2")["hits"]) == 2
-    lines = core(place, "search", "does not", "--limit", "1").out.splitlines()
+    assert len(core_json(place, "search 'Pa regulates' --limit 2")["hits"]) == 2
+    lines = core(place, "search 'does not' --limit 1").out.splitlines()
     assert lines == [
         "1 text; showing 1",
         "        1  debate  UP",
@@ -174,4 +174,4 @@ def test_search_says_what_is_wrong(small_workspace: Workspace) -> None:
     done = core(small_workspace, "search", " ")
     assert (done.status, done.out) == (1, "")
     assert "expected a word or phrase" in done.err
-    assert "not in this workspace" in core(small_workspace, "search", "x", "--dataset", "none").err
+    assert "not in this workspace" in core(small_workspace, "search x --dataset none").err

@@ -96,7 +96,7 @@ def test_controls_of_a_run(demo_workspace: Workspace) -> None:
 
 @pytest.mark.soak
 def test_a_knn_has_permuted_vectors_from_the_cache_of_its_space(place: Path) -> None:
-    core_json(place, "knn", "--space", "near", "--folds", "2", "--name", "near kNN")
+    core_json(place, "knn --space near --folds 2 --name 'near kNN'")
     kept = sorted((place / "cache" / "permuted").iterdir())
     found = core_json(place, "controls", "near kNN")
     assert sorted((place / "cache" / "permuted").iterdir()) == kept  # computed for `knn`, and read

@@ -51,9 +51,7 @@ def test_it_prints_what_the_contract_says(small_workspace: Workspace) -> None:
     log.configure(small_workspace.settings, "app")
     log.record_error("page /rows", RuntimeError("no such thing"))
     log.close()
-    commands.core(
-        folder, "runs", "rename", "nothing", "x"
-    )  # a mistake, which was said where it was made
+    commands.core(folder, "runs rename nothing x")  # a mistake, which was said where it was made
     found = commands.core_json(folder, "doctor")
     assert set(found) >= KEYS
     assert (found["workspace"], found["store"], found["lock"]) == (str(folder), "ok", None)

@@ -130,9 +130,7 @@ def test_it_starts_with_a_sign_in_that_can_work(
     started = []
     monkeypatch.setattr(os, "chdir", lambda _: None)
     monkeypatch.setattr(os, "execv", lambda _, command: started.append(command))
-    done = commands.core(
-        tmp_path, "serve-app", "--host", "0.0.0.0", "--base-url", "https://desk.example.org/"
-    )
+    done = commands.core(tmp_path, "serve-app --host 0.0.0.0 --base-url https://desk.example.org/")
     assert (done.status, done.err) == (0, "")
     [command] = started
     assert command[1:3] == ["-m", "core.ui.start"]

@@ -70,7 +70,7 @@ def test_a_report_is_saved_listed_built_and_deleted(place: Path, tmp_path: Path)
     assert (
         core_json(place, "report", "new", "ours", "--runs", LABELLED, "--replace")["compare"] == []
     )
-    core_json(place, "report", "delete", "ours")
+    core_json(place, "report delete ours")
     assert core_json(place, "report", "list") == {"reports": []}
     shown = core_json(place, "report", "figure", "paired_changes", *chosen[:4])
     assert [

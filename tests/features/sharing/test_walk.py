@@ -102,7 +102,7 @@ def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:
 
 def test_commands_list_export_and_delete(walked: Workspace, tmp_path: Path) -> None:
     place = walked.settings.workspace
-    assert core_json(place, "report", "walk", "list") == {
+    assert core_json(place, "report walk list") == {
         "walks": [{"name": "Monday", "dataset": "bmdm", "stops": 3}]
     }
     out = tmp_path / "walk.html"
@@ -113,7 +113,7 @@ def test_commands_list_export_and_delete(walked: Workspace, tmp_path: Path) -> N
         core(place, "report", "walk", "export", "Tuesday", "--out", str(tmp_path / "x.html")).status
         == 1
     )
-    core_json(place, "report", "walk", "delete", "Monday")
-    assert core_json(place, "report", "walk", "list") == {"walks": []}
+    core_json(place, "report walk delete Monday")
+    assert core_json(place, "report walk list") == {"walks": []}
     with walked.store.read() as db:
         assert walks.list_all(db) == []

@@ -54,7 +54,7 @@ def others(made: Path, server: str) -> None:
         core_json(
             made, "run", method, "--name", method, "--endpoint", server, "--rows", "split=test"
         )
-    core_json(made, "run", "evidence_rules", "--name", "rules", "--rows", "split=test")
+    core_json(made, "run evidence_rules --name rules --rows split=test")
 
 
 def rows_of(place: Path, run: str) -> dict[str, RowResult]:
@@ -297,20 +297,10 @@ def test_a_fusion_is_packaged_with_what_its_base_said(
 ) -> None:
     worlds.furnish(workspace)
     place = workspace.settings.workspace
-    core_json(place, "knn", "--space", "near", "--protocol", "test", "--name", "near test")
+    core_json(place, "knn --space near --protocol test --name 'near test'")
     core_json(
         place,
-        "fuse",
-        "--base",
-        "llm test",
-        "--with",
-        "near test",
-        "--w-de",
-        "0.5",
-        "--w-dir",
-        "0.5",
-        "--name",
-        "both",
+        "fuse --base 'llm test' --with 'near test' --w-de 0.5 --w-dir 0.5 --name both",
     )
     plain, full = tmp_path / "plain.zip", tmp_path / "full.zip"
     result = packaged(place, "both", "B", plain, *given)

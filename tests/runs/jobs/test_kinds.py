@@ -170,14 +170,14 @@ def test_a_command_that_starts_a_process_ends_quietly(small_workspace: Workspace
 def test_runs_are_settled_in_the_store_by_every_command_but_their_worker(tmp_path: Path) -> None:
     workspace, run = killed_run(tmp_path)
 
-    def stored() -> str:
+    def stored():
         with workspace.store.read() as db:
             return runs.find(db, run.id).status
 
     assert overview.find_unsettled(workspace) == []
     assert commands.core(tmp_path, "worker", "nobody").status == 1
     assert stored() == "running"
-    assert commands.core(tmp_path, "note", "list", "nobody").status == 1
+    assert commands.core(tmp_path, "note list nobody").status == 1
     assert stored() == "crashed"
 
 
@@ -201,7 +201,7 @@ def test_of_several_who_resume_one_at_once_one_starts_a_process(
     MAKERS["targets"](small_workspace)
     job, wait = of_kind(small_workspace, "targets"), threading.Barrier(4)
 
-    def resume(_: int) -> str:
+    def resume(_):
         wait.wait()
         try:
             return control.resume(small_workspace, job).state

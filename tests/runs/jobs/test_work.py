@@ -114,7 +114,7 @@ def test_a_person_ends_it_and_a_signal_interrupts_it(folder: JobFolder) -> None:
 def test_a_signal_at_the_first_heartbeat_interrupts_it(
     folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def beat_once(to: JobFolder, values: dict[str, object]) -> None:
+    def beat_once(to, values):
         beat(to, values)
         signal.raise_signal(signal.SIGTERM)
 
