@@ -24,7 +24,6 @@ from typing import Any
 
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import DeskError, StoreBusy
 from core.base.result import to_json
 from core.features.arguments import readings, rubric_tables
@@ -49,7 +48,7 @@ from core.runs.jobs.control import Job, kinds
 from core.runs.jobs.folder import JobFolder
 from core.runs.jobs.state import STALE_AFTER_S, last_heartbeat
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import datasets, pairs, runs
 from core.store.connection import Store
 from soak.conftest import Record
@@ -268,7 +267,7 @@ def _small_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def world_in(place: Path, made: Path) -> Workspace:
-    return worlds.copied(made, open_workspace(Settings(workspace=place, author="tester")))
+    return worlds.copied(made, worlds.workspace_in(place))
 
 
 def until(true: Callable[[], bool], what: str, within_s: float = WAIT_S) -> float:

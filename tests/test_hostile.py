@@ -16,10 +16,8 @@ from unittest import mock
 
 import pytest
 
-from core.base.config import Settings
 from core.cli import base
 from core.runs import actions as runs
-from core.runs.workspace import open_workspace
 from tests import commands, worlds
 from tests.attacks import ATTACKS, Attack
 
@@ -31,7 +29,7 @@ LONGEST_S = 60  # no limit on speed: it ends what waits for ever
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small workspace, which no attack may change."""
     place = tmp_path_factory.mktemp("hostile") / "workspace"
-    workspace = open_workspace(Settings(workspace=place, author="tester"))
+    workspace = worlds.workspace_in(place)
     worlds.import_small(workspace)
     return place
 

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 import pytest
 
-from core.base.config import REPOSITORY, Settings
+from core.base.config import REPOSITORY
 from core.base.errors import DeskError, ReadOnly
 from core.embeddings.space import make_space
 from core.features.arguments.readings import ReadingPlan
@@ -51,7 +51,7 @@ from core.runs.jobs.work import Reporter
 from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
-from core.runs.workspace import Person, Workspace, open_workspace
+from core.runs.workspace import Person, Workspace
 from core.store import runs
 from core.store.runs import Run
 from core.store.spaces import PackRecord, SpaceRecord
@@ -393,10 +393,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory, counted: ModelServer) -> Sta
     crashed = replace(
         crashed, settings=replace(crashed.settings, endpoint=counted.address, api_key=API_KEY)
     )
-    full, screen = (
-        open_workspace(Settings(workspace=folder / name, author="tester"))
-        for name in ("full", "screen")
-    )
+    full, screen = (worlds.workspace_in(folder / name) for name in ("full", "screen"))
     for name, content in {
         "train": cases.TRAIN,
         "test": cases.TEST,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.base.config import Settings
 from core.base.fields.record import identity_of, make, option_of, options_of, without_effect
 from core.base.fields.setting import Option
 from core.features.arguments import labels, readings
@@ -60,7 +59,7 @@ from core.runs.component_requests import FusionRequest, KnnRequest
 from core.runs.dependencies import load_pairs
 from core.runs.model_servers import ChangedSettings
 from core.runs.request import ModelRequest, RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import predictions
 from core.transfer.knn_settings import KnnSettings
 from tests import worlds
@@ -346,9 +345,7 @@ def _embed_by_model(body: dict[str, Any]) -> tuple[int, Any]:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("settings"), author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("settings"))
     files = tmp_path_factory.mktemp("files")
     with ExitStack() as stack:
         servers = tuple(stack.enter_context(scripted_server.serving(Script())) for _ in range(2))

@@ -45,6 +45,11 @@ PACKS = {
 }
 
 
+def workspace_in(folder: Path) -> Workspace:
+    """The workspace of a folder, in which "tester" works."""
+    return open_workspace(Settings(workspace=folder, author="tester"))
+
+
 def pack(kind: str) -> bytes:
     """A knowledge pack's file."""
     return json.dumps(PACKS[kind]).encode()
@@ -170,7 +175,7 @@ def import_screen(workspace: Workspace) -> Screen:
 
 def template(folder: Path, fill: Callable[[Workspace], object]) -> Path:
     """A workspace that is filled once and then copied; copying takes a fifth of the time."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = workspace_in(folder)
     fill(workspace)
     return folder
 

@@ -216,7 +216,7 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     asked = core(place, "score 'simulated debate' --bootstrap").out
     assert f"[{product['low']:.3f}, {product['high']:.3f}]" in asked
     assert "product bootstrap of perturbations and genes, 4,000" in asked
-    slices = core_json(place, "score 'simulated debate' --by 'gene'\"'\"'s rows'")["slices"]
+    slices = core_json(place, "score 'simulated debate' --by \"gene's rows\"")["slices"]
     assert sum(part["n"] for part in slices) == score["n"]
     genes = core_json(place, "score 'simulated debate' --by gene")
     assert sum(part["n"] for part in genes["slices"]) == score["n"]

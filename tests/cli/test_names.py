@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from core.base.config import Settings
 from core.base.hashes import sha256_of
 from core.runs.spec import RunSpec
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import datasets, runs
 from core.store.runs import Run
 from tests.commands import core
 from tests.runs.cases import fast
+from tests.worlds import workspace_in
 
 
 def run_named(name: str) -> Run:
@@ -39,7 +39,7 @@ def run_named(name: str) -> Run:
 
 @pytest.fixture
 def some_runs(tmp_path: Path) -> Workspace:
-    made = open_workspace(Settings(workspace=tmp_path, author="tester"))
+    made = workspace_in(tmp_path)
     with made.store.write() as db:
         datasets.add(db, datasets.Dataset("d1", "simulated", "mouse", "", "simulated"))
         for name in ("kNN", "fused", "asked", "argued"):

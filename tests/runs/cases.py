@@ -16,7 +16,6 @@ from typing import Any
 
 import pandas as pd
 
-from core.base.config import Settings
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
 from core.methods.base import Method
@@ -26,7 +25,7 @@ from core.runs.journal import read_progress
 from core.runs.request import RunRequest
 from core.runs.run_state import Status, status_of
 from core.runs.spec import ExecutionSettings, LabelViewSpec, RunSpec
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run
 from tests import worlds
@@ -39,9 +38,7 @@ WAIT_S = 60.0
 
 def workspace_with(folder: Path, rows: int) -> Workspace:
     """A workspace with 100 labelled rows, and as many unlabelled ones as told."""
-    return worlds.copied(
-        _template_with(rows), open_workspace(Settings(workspace=folder, author="tester"))
-    )
+    return worlds.copied(_template_with(rows), worlds.workspace_in(folder))
 
 
 @cache

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError
 from core.base.types import ASKED_AGAIN, READING_METHODS
 from core.methods.base import methods
@@ -15,7 +14,7 @@ from core.methods.fusion_settings import FusionSettings
 from core.runs import component_loader, launch
 from core.runs.component_loader import default_dataset
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
@@ -41,7 +40,7 @@ def furnish(workspace: Workspace) -> None:
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace with one run of each derived method; what is asked for again changes nothing."""
     folder = worlds.template(tmp_path_factory.mktemp("furnished"), furnish)
-    return open_workspace(Settings(workspace=folder, author="tester"))
+    return worlds.workspace_in(folder)
 
 
 def by_command(workspace: Workspace, method: str, *arguments: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from core.base.config import REPOSITORY, Settings
+from core.base.config import REPOSITORY
 from core.base.fields.record import read_options
 from core.base.types import Label, Pair, RowResult
 from core.evidence.label_view import LabelView, all_training
@@ -36,10 +36,11 @@ from core.methods.base import Context, Method
 from core.methods.brief_checks import FAULTS
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate import SIDES, DebateCase, Stage
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from tests.cases import as_csv
 from tests.conftest import SHARED_DATA
 from tests.fakes.scripted import MODEL, Script, ScriptedPrompt, serving
+from tests.worlds import workspace_in
 
 ROWS = 40  # that it is shown, and asked about
 FEW = 200  # labelled rows, where not all of them are in view
@@ -288,7 +289,7 @@ def tiny_model(python: Path) -> Path:
 
 def workspace_of(folder: Path, train: Pairs, labels: Sequence[str], test: Pairs) -> Workspace:
     """A workspace with labelled rows and rows to predict."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = workspace_in(folder)
     labelled = [
         (pair.pair_id, pair.pert, pair.gene, label)
         for pair, label in zip(train, labels, strict=True)

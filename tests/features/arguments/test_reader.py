@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.base.config import Settings
 from core.features.arguments import labels, readings
 from core.features.arguments.page import reader
 from core.features.arguments.page.reader import Progress, Reading
 from core.features.arguments.rubric_tables import Sample, TextLabel
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import changes, runs
 from tests import worlds
 from tests.features.arguments.reading import (
@@ -161,9 +160,7 @@ def test_a_reader_without_the_right_to_write_cannot_label(
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace in which this file labels."""
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("labels") / "workspace", author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("labels") / "workspace")
     worlds.import_small(workspace)
     drawn(workspace)
     return workspace

@@ -13,7 +13,6 @@ from typing import Literal
 import pandas as pd
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.types import READING_METHODS
 from core.features.arguments import readings, rubric_tables
@@ -55,9 +54,7 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory, server: str) -> Workspace:
     """A debate on four rows and its reading, "reading", shared: tests only look at it."""
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("read") / "workspace", author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("read") / "workspace")
     worlds.import_small(workspace)
     readings.start_reading(workspace, RUBRIC, "debate", ReadingSettings("reading", endpoint=server))
     return workspace
@@ -386,7 +383,7 @@ def test_a_reading_goes_and_comes_as_a_bundle_and_as_tables(
 ) -> None:
     built = bundle_actions.build_bundle(read, "reading")
     assert [problem.rule for problem in built.problems] == ["parents"]
-    other = open_workspace(Settings(workspace=tmp_path / "other", author="tester"))
+    other = worlds.workspace_in(tmp_path / "other")
     worlds.import_small(other)
     assert import_upload(other, built.content, "reading.bundle.zip").kind == "bundle"
     assert stored(other, "reading") == stored(read, "reading")

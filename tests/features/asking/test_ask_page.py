@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.base.config import Settings
 from core.features.asking import actions as ask
 from core.features.asking import panel
 from core.features.asking.page import following
@@ -22,7 +21,7 @@ from core.runs import run_control
 from core.runs.jobs import control
 from core.runs.jobs.state import NO_REASON
 from core.runs.row_watch import Watcher
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import changes, runs
 from tests import cases
 from tests.fakes.scripted import serving
@@ -30,6 +29,7 @@ from tests.runs.jobs.crashed import SAID, leave_dead
 from tests.runs.jobs.started import counted
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import pair_of, press, text_of
+from tests.worlds import workspace_in
 
 QUICK = {"tools": "gene_class,base_rates", "rounds": 1}
 
@@ -91,7 +91,7 @@ def test_the_page_is_the_same_whatever_the_label_until_somebody_has_said_what_th
 ) -> None:
     texts = []
     for label in ("up", "down"):
-        workspace = open_workspace(Settings(workspace=tmp_path / label, author="tester"))
+        workspace = workspace_in(tmp_path / label)
         import_upload(
             workspace, cases.TRAIN.replace(b"Pa,Ga,up", f"Pa,Ga,{label}".encode()), "train.csv"
         )

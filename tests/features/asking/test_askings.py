@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.result import to_json
 from core.base.types import FLAG_NAMES, Flag
@@ -21,7 +20,7 @@ from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
 from core.runs.model_servers import ENDPOINT_FILE
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.scoring.row_numbers import FLAG_HELP
 from core.store import calls, evidence, predictions, runs, traces
 from core.store.runs import Run
@@ -71,9 +70,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("again"), author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("again"))
     worlds.furnish(workspace)
     with scripted_server.serving(
         Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=3))

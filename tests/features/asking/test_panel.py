@@ -10,7 +10,6 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.base.config import Settings
 from core.features.asking import panel
 from core.features.asking.askings import AgainPlan, AgainRequest, plan_again
 from core.features.asking.changed_cards import read_changes
@@ -18,7 +17,7 @@ from core.runs import launch, run_control
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
 from core.runs.spec import ExecutionSettings
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import predictions
 from core.store.runs import Run
 from tests import worlds
@@ -48,9 +47,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("panels"), author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("panels"))
     worlds.furnish(workspace)
     with scripted_server.serving(
         Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=3))

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
@@ -19,7 +18,7 @@ from core.runs import launch
 from core.runs.component_loader import WorkspaceComponents, neighbours_of
 from core.runs.dependencies import _view_of, find_rows, load_pairs
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.scoring.label_means import training_means
 from core.scoring.run_scores import load_scored_rows
 from core.store import datasets, pairs, predictions
@@ -43,7 +42,7 @@ TEST, FOLDS, LOO = (EvaluationProtocol(kind, 2) for kind in ("test", "folds", "l
 
 def line_with(folder: Path, test_seed: int) -> Workspace:
     """A cell line whose training labels are always the same, and whose test labels (the last three perturbations) are drawn."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = worlds.workspace_in(folder)
     train, test = np.random.default_rng(3), np.random.default_rng(test_seed)
     effects, directions = [], []
     for i, pert in enumerate(PERTS):

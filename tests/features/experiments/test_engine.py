@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.experiment import Arm
 from core.features.asking import actions as ask
@@ -25,7 +24,7 @@ from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
 from core.runs.jobs import control, overview
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from tests import worlds
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
@@ -40,9 +39,7 @@ World = tuple[Workspace, str]  # with the address of the server
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A workspace with a debate over four rows, and the address of its server; tests add to it."""
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("engine"), author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("engine"))
     worlds.furnish(workspace)
     with scripted_server.serving(
         Script(answer=answer_moved_by(MOVES, effect=15, noise=8))

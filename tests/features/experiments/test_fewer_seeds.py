@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from core.base.config import Settings
 from core.features.submissions.parsed import CSV
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.runs.cases import workspace_with
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import listed, text_of, the_run
+from tests.worlds import workspace_in
 
 pytestmark = pytest.mark.soak
 
@@ -50,7 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
             "split=test",
         )
         core_json(workspace, *arguments)
-    return open_workspace(Settings(workspace=workspace.settings.workspace, author="tester"))
+    return workspace_in(workspace.settings.workspace)
 
 
 def partial(workspace: Workspace) -> list[str]:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.base.config import Settings
 from core.features.experiments import engine, ledger
 from core.features.experiments.engine import kinds
 from core.runs import launch
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from tests import worlds
 from tests.fakes.scripted import serving
 from tests.features.experiments.test_file_runs import FUSED
@@ -44,7 +43,7 @@ def test_a_reader_sees_the_ledger_and_no_form(
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, str]]:
     """A workspace with a debate that can be asked again, and the model server that answers."""
-    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("page"), author="tester"))
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("page"))
     worlds.furnish(workspace)
     with serving() as url:
         options = {"tools": "gene_class,base_rates", "rounds": 0}

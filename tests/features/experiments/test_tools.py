@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError, StateError
 from core.base.types import Flag
 from core.features.experiments import engine
 from core.features.experiments.arm_rows import ArmLoader
 from core.features.experiments.kinds.shown import ToolsSettings
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.stats.permutations import sign_flip_test
 from core.store import runs
 from tests import worlds
@@ -29,9 +28,7 @@ World = tuple[Workspace, Asked]
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> World:
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("asked"), author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("asked"))
     worlds.furnish(workspace)
     return workspace, leave_tools_out(workspace, f"split=train;sample={ROWS}", seed=0, repeats=2)
 

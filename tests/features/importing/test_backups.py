@@ -48,7 +48,7 @@ ROWS = 40
 
 
 def restored(archive: Path, folder: Path) -> Workspace:
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = worlds.workspace_in(folder)
     backups.restore(workspace, archive)
     return workspace
 

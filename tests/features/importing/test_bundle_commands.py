@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.base.config import Settings
 from core.runs.actions import add_note, delete
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import runs
 from tests import worlds
 from tests.bundled import everything, stored
@@ -25,7 +24,7 @@ RUNS = ("argued", "ruled", "simulated debate test")
 
 
 def desk_at(folder: Path) -> Workspace:
-    return open_workspace(Settings(workspace=folder, author="tester"))
+    return worlds.workspace_in(folder)
 
 
 @pytest.fixture(scope="module")

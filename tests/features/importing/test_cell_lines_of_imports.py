@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.config import Settings
 from core.base.errors import StateError
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.imported_rows import undo
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.store import changes, datasets, imports, pairs, runs
 from tests import cases
 from tests.strength import examples
+from tests.worlds import workspace_in
 
 Rows = Sequence[tuple[str, str, int, str]]
 DE = [
@@ -194,9 +194,7 @@ NAMES = ("k562-de.csv", "k562-dir.csv", "k562-DE.csv", "hepg2-dir.csv")
 @pytest.mark.soak
 def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> None:
     """Each step imports a file, or undoes it if it is there; another workspace gets only what is left at the end."""
-    played, fresh = (
-        open_workspace(Settings(workspace=tmp_path / name, author="tester")) for name in ("a", "b")
-    )
+    played, fresh = (workspace_in(tmp_path / name) for name in ("a", "b"))
     empty = content(played)
 
     @examples(8)

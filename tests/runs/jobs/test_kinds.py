@@ -15,7 +15,7 @@ from typing import get_args
 import pytest
 from filelock import FileLock
 
-from core.base.config import REPOSITORY, Settings
+from core.base.config import REPOSITORY
 from core.base.errors import InputError, NotFound, StateError
 from core.features.experiments import engine
 from core.features.finetune import actions as finetunes
@@ -29,7 +29,7 @@ from core.runs.jobs.folder import JobFolder
 from core.runs.jobs.state import NO_REASON, beat, record_ending
 from core.runs.jobs.state import State as JobState
 from core.runs.run_state import State as RunState
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import runs
 from tests import commands, worlds
 from tests.runs.jobs.crashed import MAKERS, SAID
@@ -45,7 +45,7 @@ def crashed(tmp_path_factory: pytest.TempPathFactory, small_template: Path) -> W
     """A workspace with a crashed job of every kind; tests leave it as it is."""
     workspace = worlds.copied(
         small_template,
-        open_workspace(Settings(workspace=tmp_path_factory.mktemp("w"), author="tester")),
+        worlds.workspace_in(tmp_path_factory.mktemp("w")),
     )
     for make in MAKERS.values():
         make(workspace)
