@@ -40,3 +40,8 @@ def read_pairs(path: Path) -> tuple[Pair, ...]:
     table = read_path(path)
     assert isinstance(table, PairTable)
     return table.pairs
+
+
+@pytest.fixture(scope="session")
+def train(shared_data: Path) -> tuple[Pair, ...]:
+    return read_pairs(shared_data / "challenge" / "train.csv")

@@ -12,7 +12,6 @@ from core.embeddings.space import Space
 from core.embeddings.symbol_matching import coverage, match_symbols
 from core.evidence import knowledge_packs
 from core.features.neighbours.build import build_network, build_response, build_text
-from tests.real.conftest import read_pairs
 
 pytestmark = pytest.mark.real
 
@@ -26,11 +25,6 @@ def packs(shared_data: Path) -> Packs:
         path.stem: knowledge_packs.read_knowledge_path(path)
         for path in sorted((shared_data / "knowledge").glob("*.json"))
     }
-
-
-@pytest.fixture(scope="module")
-def train(shared_data: Path) -> tuple[Pair, ...]:
-    return read_pairs(shared_data / "challenge" / "train.csv")
 
 
 @pytest.fixture(scope="module")

@@ -23,11 +23,6 @@ OF_PACKS = [name for name in TOOLS if name != "literature"]
 
 
 @pytest.fixture(scope="module")
-def train(shared_data: Path) -> tuple[Pair, ...]:
-    return read_pairs(shared_data / "challenge" / "train.csv")
-
-
-@pytest.fixture(scope="module")
 def view(train: tuple[Pair, ...]) -> LabelView:
     return all_training(train)
 

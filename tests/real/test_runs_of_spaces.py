@@ -9,16 +9,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from core.base.config import REPOSITORY, Settings
 from core.features.experiments import engine
 from core.features.experiments.kinds.file import FileSettings
 from core.runs.workspace import Workspace, open_workspace
-from core.store import pairs, predictions, runs, traces
+from core.store import pairs, runs, traces
 from tests.cli import test_commands
 from tests.commands import core_json
+from tests.derived import rows_of
 
 pytestmark = pytest.mark.real
 
@@ -59,11 +59,6 @@ def workspace(place: Path) -> Workspace:
 
 def knn(place: Path, *arguments: str) -> Any:
     return core_json(place, "knn", *arguments)
-
-
-def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
-    with workspace.store.read() as db:
-        return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
 
 
 @pytest.mark.soak

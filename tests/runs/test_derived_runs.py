@@ -25,7 +25,7 @@ from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
 from core.runs.spec import ExecutionSettings, RunSpec
 from core.runs.workspace import Workspace, open_workspace
-from core.store import predictions, runs, traces
+from core.store import runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors, Weighting
@@ -40,7 +40,7 @@ from core.transfer.protocols import (
 from core.transfer.row_index import RowIndex, visible_rows
 from core.transfer.similarity import space_over
 from tests import cases, worlds
-from tests.derived import save_fusion, save_knn, save_recovered
+from tests.derived import rows_of, save_fusion, save_knn, save_recovered
 from tests.features.importing.test_actions import unchanged
 from tests.runs.cases import run_named
 from tests.worlds import Screen
@@ -63,12 +63,6 @@ def world(workspace: Workspace, furnished: Path) -> Screen:
 
 def dataset_of(workspace: Workspace) -> Dataset:
     return component_loader.default_dataset(workspace, None)
-
-
-def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
-    """A run's rows by pair id."""
-    with workspace.store.read() as db:
-        return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
 
 
 def probabilities(rows: pd.DataFrame) -> np.ndarray:

@@ -33,12 +33,12 @@ from core.runs.dependencies import Dependencies, build_context, load_pairs, load
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace
 from core.store import evidence, predictions, runs, text_search
-from core.store.runs import Run
 from core.store.text_search import TextQuery
 from tests import commands, worlds
 from tests.bundled import stored
 from tests.cases import submission
 from tests.fakes.scripted import Script, request_counts, serving
+from tests.runs.cases import run_named
 from tests.runs.jobs.crashed import as_if_killed
 
 RUBRIC = Rubric("names-a-program", "Does the brief name a program?")
@@ -66,14 +66,9 @@ def copy_of(workspace: Workspace, folder: Path) -> Workspace:
     return open_workspace(replace(workspace.settings, workspace=folder / "copy"))
 
 
-def find(workspace: Workspace, name: str) -> Run:
-    with workspace.store.read() as db:
-        return runs.find(db, name)
-
-
 @pytest.mark.soak
 def test_a_reading_is_a_run_of_the_rows_with_texts(read: Workspace) -> None:
-    run, parent = find(read, "reading"), find(read, "debate")
+    run, parent = run_named(read, "reading"), run_named(read, "debate")
     assert run.is_reading
     assert not parent.is_reading
     assert (run.status, run.done, run.failed, run.total, run.expected_calls) == (
@@ -111,7 +106,7 @@ def test_the_same_reading_is_found_and_another_seed_is_another(
         read, RUBRIC, "debate", ReadingSettings("other name", endpoint=server)
     )
     assert (same.name, same.id) == ("reading", plan("debate").spec.key)
-    assert plan(find(read, "debate").id).spec.key == same.id
+    assert plan(run_named(read, "debate").id).spec.key == same.id
     others = [
         plan("debate", seed=1),
         plan("debate", effort="low"),
@@ -156,7 +151,7 @@ def test_the_passages_of_finished_readings_are_found_by_row(
     settings = ReadingSettings("marked", passage=True)
     plan = readings.plan_reading(workspace, RUBRIC, "debate", replace(settings, endpoint=server))
     started = readings.start_reading(workspace, RUBRIC, "debate", plan=plan)
-    run = find(workspace, "debate")
+    run = run_named(workspace, "debate")
     with workspace.store.read() as db:
         found = {
             row: rubric_tables.passages(db, run.id, row) for row in predictions.all_ids(db, run.id)
@@ -235,7 +230,7 @@ def test_only_a_finished_run_with_texts_is_read(
     with pytest.raises(NotFound):
         plan(RUBRIC, "nobody")
     with workspace.change("test", "status") as (db, _):
-        runs.change_by_worker(db, find(workspace, "debate").id, status="stopped")
+        runs.change_by_worker(db, run_named(workspace, "debate").id, status="stopped")
     with pytest.raises(
         StateError, match="run debate: stopped, 0 of 4 rows are missing; expected a finished run"
     ):
@@ -254,24 +249,24 @@ def test_answers_are_the_rule_s_or_a_reading_s(read: Workspace) -> None:
         match="no reading of debate for the present wording of the rubric names-a-program",
     ):
         readings.answers(read, replace(RUBRIC, question="Else?"), "debate", reading="reading")
-    named, _ = readings.answers(read, RUBRIC, find(read, "debate"), reading="reading")
+    named, _ = readings.answers(read, RUBRIC, run_named(read, "debate"), reading="reading")
     assert len(named) == TEXTS
     with read.store.read() as db:
-        assert readings.list_readings(db, RUBRIC, find(read, "debate").id)[0].name == "reading"
-        assert readings.list_readings(db, RUBRIC, find(read, "reading").id) == []
-    assert readings.rubric_of(find(read, "reading")) == RUBRIC
+        assert readings.list_readings(db, RUBRIC, run_named(read, "debate").id)[0].name == "reading"
+        assert readings.list_readings(db, RUBRIC, run_named(read, "reading").id) == []
+    assert readings.rubric_of(run_named(read, "reading")) == RUBRIC
 
 
 def test_a_reader_is_told_that_a_reading_crashed(read: Workspace) -> None:
     reader = read.for_reading("a test only reads")
     said = "no finished reading of run debate by a model \\(reading is crashed\\)"
-    with as_if_killed(read, find(read, "reading")), pytest.raises(NotFound, match=said):
+    with as_if_killed(read, run_named(read, "reading")), pytest.raises(NotFound, match=said):
         readings.answers(reader, RUBRIC, "debate", "model")
 
 
 @pytest.mark.soak
 def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> None:
-    debate, reading = find(read, "debate"), find(read, "reading")
+    debate, reading = run_named(read, "debate"), run_named(read, "reading")
     with read.store.read() as db:
         assert reading.id in {run.id for run in runs.list_all(db)}
         assert [run.name for run in runs.list_predicting(db)] == ["debate"]
@@ -344,7 +339,7 @@ def test_it_is_started_with_a_rubric_alone(read: Workspace, server: str) -> None
 
 
 def test_a_method_that_reads_gets_no_labels(read: Workspace) -> None:
-    spec = read.run_folder(find(read, "reading").id).spec()
+    spec = read.run_folder(run_named(read, "reading").id).spec()
     context = build_context(Dependencies(read.store), spec, method_named("judge_rubric"), None)
     assert all(pair.label is None and len(context.view_of(pair)) == 0 for pair in context.pairs)
     assert sum(map(len, context.texts.of_row.values())) == TEXTS
@@ -403,7 +398,7 @@ def test_a_reading_of_a_run_that_is_gone_stops_and_says_so(read: Workspace, tmp_
         settings = ReadingSettings("part", concurrency=1, token_budget=1, seed=5)
         part = readings.start_reading(workspace, RUBRIC, "debate", replace(settings, endpoint=url))
         with workspace.change("test", "delete") as (db, _):
-            runs.delete(db, find(workspace, "debate").id)
+            runs.delete(db, run_named(workspace, "debate").id)
         stopped = run_control.resume(
             workspace,
             part.id,

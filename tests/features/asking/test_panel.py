@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core.features.asking import panel
 from core.features.asking.askings import AgainPlan, AgainRequest, plan_again
@@ -24,6 +23,7 @@ from tests import worlds
 from tests.asked_again import make_all, without
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
+from tests.features.asking.test_ask_page import state_shown
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 from tests.runs.jobs.crashed import leave_dead
 from tests.ui.conftest import Visit
@@ -167,7 +167,7 @@ def test_an_asking_whose_worker_lives_is_stopped_there(
         folder, Heartbeat("running", 1, Counts(), time.time())
     )  # this process is its worker for now
     app = visit(own, "rows", **opened)
-    assert bar_of(app).startswith("running · 0 of 1 rows")
+    assert state_shown(app).startswith("running · 0 of 1 rows")
     app.button(key=f"Stop-{run.id}").click().run()
     assert folder.command() == "cancel"
 
@@ -176,9 +176,3 @@ def changes_of(plan: AgainPlan) -> list[tuple[str, str | None]]:
     """What a plan changes of the dossier, by tool."""
     [_, (_, spec)] = plan.arms
     return [(change.tool, change.text) for change in read_changes(spec.options["changes"])]
-
-
-def bar_of(app: AppTest) -> str:
-    """The state of the only job on a page."""
-    [bar] = app.main.get("progress")
-    return str(bar.proto.text).replace("\\", "")

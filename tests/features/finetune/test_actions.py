@@ -18,21 +18,9 @@ from core.runs.jobs.folder import log_tail
 from core.runs.jobs.state import beat
 from core.runs.workspace import Workspace
 from core.store import changes
-from tests.features.finetune.cases import REQUEST, finish, labelled_workspace, until_ended
+from tests.features.finetune.cases import REQUEST, finish, until_ended
 
 pytestmark = pytest.mark.soak
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A workspace with 36 labelled rows."""
-    return labelled_workspace(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if everything were installed, so that the process begins."""
-    monkeypatch.setattr(job_folder, "PACKAGES", ("json",))
 
 
 def job_of(workspace: Workspace, folder: FinetuneFolder) -> Job:

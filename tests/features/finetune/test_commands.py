@@ -11,21 +11,9 @@ from core.features.finetune import job_folder
 from core.features.finetune.job_folder import FinetuneFolder, FinetuneRequest
 from core.runs.workspace import Workspace
 from tests.commands import core, core_json
-from tests.features.finetune.cases import REQUEST, finish, labelled_workspace
+from tests.features.finetune.cases import REQUEST, finish
 
 OPTIONS = ("--base", REQUEST.base, "--set", "parts=2")
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A workspace with 36 labelled rows."""
-    return labelled_workspace(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if everything were installed, so that the process begins."""
-    monkeypatch.setattr(job_folder, "PACKAGES", ("json",))
 
 
 @pytest.mark.soak
