@@ -37,7 +37,7 @@ def run() -> dict[str, Any]:
         return bootstrap_difference(labels, a, b, plan, pert, gene).mean
 
     ours_s = {unit: _best_s(partial(difference, unit), 3) for unit in get_args(ResamplingUnit)}
-    changes: list[Floats] = []
+    changes = []
     reference_s = _best_s(lambda: changes.append(_loop(labels, a, b, REFERENCE_RESAMPLES)), 1)
     reference_s *= RESAMPLES / REFERENCE_RESAMPLES
     few = difference("row", REFERENCE_RESAMPLES)

@@ -41,7 +41,7 @@ def measure(browser: Browser, workspace: Path, folder: Path) -> dict[str, Any]:
     bare = folder / "bare.py"
     bare.write_text(BARE)
     plain = ("-m", "streamlit", "run", str(bare))
-    visits: dict[str, list[dict[str, float]]] = {}
+    visits = {}
     for _ in range(STARTS):
         for whose, start, selectors in (("ours", HARDENED, OURS), ("bare", plain, ITS)):
             with serving(workspace, start) as server:
@@ -68,7 +68,7 @@ def _visit(browser: Browser, address: str, selectors: dict[str, str]) -> dict[st
         page = context.new_page()
         page.set_default_timeout(180_000)
         page.goto(address, wait_until="commit")
-        times: dict[str, float] = page.evaluate(SHOWN, selectors)
+        times = page.evaluate(SHOWN, selectors)
         page.wait_for_function(
             "() => document.querySelector('[data-test-script-state=notRunning]')"
         )

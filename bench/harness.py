@@ -46,8 +46,8 @@ def run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, serving(Script(delay_s=DELAY_S)) as address:
         workspace = open_workspace(Settings(workspace=Path(folder), endpoint=address))
         make_demo(workspace)
-        rounds: list[Round] = []
-        requests: list[str] = []
+        rounds = []
+        requests = []
         for i, seed in enumerate(SEEDS):
             made, rows = begin_run(workspace, address, seed)
             goes_first = i % 2 == 1

@@ -129,7 +129,7 @@ def oracle_priors() -> tuple[Floats, float]:
 def lean_priors() -> tuple[Floats, float]:
     """The same by `by_definition`."""
     known, spaces = make_table()
-    found: list[Floats] = []
+    found = []
     with threadpool_limits(1):
         seconds = median_s(lambda: found.append(by_definition(known, spaces)), 1)
     return found[-1], seconds
@@ -156,8 +156,6 @@ def plain_cut() -> tuple[Floats, float]:
     protocol = EvaluationProtocol(seed=PLAIN_SEED)
     parts = parts_of(protocol, known.rows)
     cells = cells_of(protocol, known.rows, parts)
-    assert parts is not None
-    assert cells is not None
     with threadpool_limits(1):
         start = time.perf_counter()
         apart = (parts.pert[known.rows.pert][:, None] != parts.pert[known.rows.pert]) & (

@@ -84,7 +84,7 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def _symbols(rng: random.Random, n: int) -> set[str]:
-    found: set[str] = set()
+    found = set()
     while len(found) < n:
         found.add(
             "".join(rng.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZ", k=4)) + str(rng.randrange(1, 30))

@@ -46,7 +46,6 @@ def measure_command(command: Sequence[str]) -> Measured:
     """Run a command; its result is what it printed. Raises CalledProcessError if it fails."""
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE)
-    assert process.stdout is not None
     printed = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     if status:

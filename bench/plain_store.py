@@ -60,7 +60,7 @@ def import_plainly(workspace: Path, file: Path) -> int:
 
 def read_plain(file: Path, rows: int) -> dict[str, Any]:
     """The same questions in plain SQL; the plain file has no flags, notes or calls to look for."""
-    found: dict[str, int] = {}
+    found = {}
     with duckdb.connect(str(file), read_only=True) as db:
         db.execute("SET enable_progress_bar = false")
         ids = [key for (key,) in db.execute("SELECT id FROM pair").fetchall()]
@@ -106,7 +106,7 @@ def read_plain(file: Path, rows: int) -> dict[str, Any]:
 
 def score_plain(file: Path) -> dict[str, Any]:
     """The two AUROCs by scikit-learn, of the same numbers, without an interval."""
-    kept: dict[str, Any] = {}
+    kept = {}
 
     def load() -> None:
         with duckdb.connect(str(file), read_only=True) as db:

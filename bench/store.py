@@ -161,7 +161,7 @@ def read_store(path: Path, rows: int) -> dict[str, Any]:
         ]
     chosen = random.Random(1).choices(ids, k=ROWS_READ + 1)
     del ids
-    found: dict[str, int] = {}
+    found = {}
 
     def one_row() -> None:
         pair_id = chosen.pop()

@@ -91,7 +91,7 @@ def score_plainly(store: Path) -> tuple[list[float], tuple[float, float]]:
     p_de = total.sum(axis=1).to_numpy()
     effect, is_up = (frame["label"] != "none").to_numpy(), (frame["label"] == "up").to_numpy()
     share = np.divide(up, p_de, out=np.zeros_like(up), where=p_de > 0)
-    aurocs: list[float] = []
+    aurocs = []
 
     def both() -> None:
         for positive, values in ((effect, p_de), (is_up[effect], share[effect])):

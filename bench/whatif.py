@@ -21,7 +21,6 @@ from core.transfer.fusion import Component, FusionComparison, LiveFusion, live_f
 from core.transfer.knn import Weighting
 from core.transfer.protocols import (
     EvaluationProtocol,
-    Kind,
     LiveKnn,
     SimilaritySettings,
     cells_of,
@@ -62,7 +61,7 @@ def run() -> dict[str, Any]:
 def our_changes() -> tuple[list[float], float, dict[str, dict[str, float]]]:
     """DE, DIR and the row intervals' standard errors at the weights; the change of the mean; milliseconds by protocol."""
     known, spaces = make_table()
-    kinds: tuple[Kind, ...] = ("loo", "folds")
+    kinds = ("loo", "folds")
     times = {}
     for kind in kinds:
         protocol = EvaluationProtocol(kind)

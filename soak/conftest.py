@@ -16,7 +16,7 @@ def record(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -
     """Takes figures by name; prints them at the end, with the seconds taken and the most memory of this process and its
     largest child so far."""
     began = time.monotonic()
-    figures: dict[str, object] = {}
+    figures = {}
     yield figures.update
     own, child = (
         resource.getrusage(who).ru_maxrss / 1024

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.base.config import Settings
 from core.features.asking.askings import AgainRequest, plan_again
 from core.features.asking.result import RowAskedAgain, row_asked_again
 from core.runs import launch
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import predictions
 from soak.conftest import Record
 from tests import worlds
@@ -24,7 +23,7 @@ INERT = "base_rates"
 
 def judged(folder: Path, url: str, rows: int) -> tuple[Workspace, list[str]]:
     """A workspace with a debate "judged" on so many rows, and their ids."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = worlds.workspace_in(folder)
     worlds.furnish(workspace)
     options = {"rounds": 0, "tools": ",".join(TOOLS)}
     asked = RunRequest(

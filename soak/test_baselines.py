@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from core.base.config import REPOSITORY, Settings
+from core.base.config import REPOSITORY
 from core.features.importing.actions import import_paths
-from core.runs.workspace import open_workspace
 from soak.conftest import Record
 from tests.conftest import SHARED_DATA
+from tests.worlds import workspace_in
 
 pytestmark = pytest.mark.skipif(
     not SHARED_DATA.is_dir(), reason=f"needs the published files in {SHARED_DATA}"
@@ -28,7 +28,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cell lines and the knowledge packs."""
     folder = tmp_path_factory.mktemp("lines")
     import_paths(
-        open_workspace(Settings(workspace=folder, author="tester")),
+        workspace_in(folder),
         [SHARED_DATA / "perturbqa", SHARED_DATA / "knowledge"],
     )
     return folder

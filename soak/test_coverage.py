@@ -127,7 +127,7 @@ def test_scores_and_differences_of_every_size(
     number = 400 if perts == 386 else 1000
     genes, rows = PERTS[perts]
     design = Design(perts, genes, rows, *EFFECTS[spread])
-    found: dict[str, list[tuple[Interval, float]]] = defaultdict(list)
+    found = defaultdict(list)
     for seed in range(number):
         for name, interval, truth in _shown(
             simulated_pair(np.random.default_rng([seed, 5, perts]), design, auroc)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,7 +56,7 @@ MOST_MB = 500  # of a worker's memory
 CAUSES = {"Unanswered", "Refused", "Malformed", "Truncated", "NoLogprobs"}
 NUMBERS = ["p_de", "p_up_given_de", "prediction_up", "prediction_down", "flags", "answers"]
 READS = ("judge_rubric", "read_findings")
-METHODS: Mapping[str, Mapping[str, Any]] = {
+METHODS = {
     "prompt_only": {"answers": "logprobs"},
     "debate": {"judge": "logprob"},
     "react": {},
@@ -68,7 +68,7 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
 }
 RUBRIC = Rubric("argues", "Does the text argue for one side?", unit="verdict")
 AGENTS = ("react", "coordinator")
-GROUPS: Mapping[str, tuple[str, ...]] = {
+GROUPS = {
     "refused for now": ("error", "unavailable", "busy", "busy_silent", "busy_absurd", "redirect"),
     "no answer": ("dropped", "reset", "hang", "drip"),
     "not HTTP, or too much": ("wrong_length", "bad_chunks", "bomb", "huge"),
@@ -360,7 +360,6 @@ def hostile() -> Iterator[str]:
         text=True,
         cwd=Path(__file__).parent.parent,
     )
-    assert server.stdout is not None
     try:
         yield server.stdout.readline().strip()
     finally:
@@ -385,7 +384,7 @@ def run_against(workspace: Workspace, url: str, mode: str, *, streamed: bool) ->
         model=hostile_server.MODEL,
     )
     began_at = time.monotonic()
-    heard: list[Any] = []
+    heard = []
     run = run_control.start(workspace, spec, f"{mode} {streamed}", settings, begin=lambda *_: None)
     end = listen(ask.watch(workspace, run.id), heard.append) if streamed else lambda: None
     run_control.start_worker(workspace, run.id)

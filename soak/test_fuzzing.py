@@ -28,7 +28,7 @@ def read_all(name: str, folder: Path, n: int, seed: int) -> dict[str, Any]:
     kind = KINDS[name]
     path = write_sound(kind, folder)
     sound = path.read_bytes()
-    found: dict[str, Any] = {"read": 0, "refused": 0, "foreign": [], "slowest_s": 0.0}
+    found = {"read": 0, "refused": 0, "foreign": [], "slowest_s": 0.0}
     for content in islice(changed(sound, seed), n):
         path.write_bytes(content)
         began = time.process_time()

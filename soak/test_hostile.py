@@ -30,7 +30,7 @@ LONGEST_S = 60
 @pytest.fixture(scope="module")
 def used() -> Iterator[list[tuple[float, float, str]]]:
     """Takes seconds, megabytes and the name of each attack; prints the largest at the end."""
-    found: list[tuple[float, float, str]] = []
+    found = []
     yield found
     seconds, _, slowest = max(found)
     _, megabytes, largest = max(found, key=lambda one: one[1])

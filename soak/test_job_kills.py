@@ -24,7 +24,6 @@ from typing import Any
 
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import DeskError, StoreBusy
 from core.base.result import to_json
 from core.features.arguments import readings, rubric_tables
@@ -49,7 +48,7 @@ from core.runs.jobs.control import Job, kinds
 from core.runs.jobs.folder import JobFolder
 from core.runs.jobs.state import STALE_AFTER_S, last_heartbeat
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import datasets, pairs, runs
 from core.store.connection import Store
 from soak.conftest import Record
@@ -129,7 +128,7 @@ def _labels_result(workspace: Workspace) -> Any:
 
 
 def _targets(workspace: Workspace, _url: str) -> None:
-    models: dict[str, dict[str, object]] = {"pca_knn": {}, "random_forest": {}}
+    models = {"pca_knn": {}, "random_forest": {}}
     request = TrainingRequest("small", models=models)
     target_ranking.start_apart(workspace, request)
 
@@ -268,7 +267,7 @@ def _small_trainer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def world_in(place: Path, made: Path) -> Workspace:
-    return worlds.copied(made, open_workspace(Settings(workspace=place, author="tester")))
+    return worlds.copied(made, worlds.workspace_in(place))
 
 
 def until(true: Callable[[], bool], what: str, within_s: float = WAIT_S) -> float:
@@ -296,7 +295,7 @@ def result_of(kind: Kind, workspace: Workspace) -> str:
 
 def resume_twice_at_once(kind: Kind, workspace: Workspace) -> None:
     """As two clicks do; one process is on it afterwards, or it is over already."""
-    errors: list[Exception] = []
+    errors = []
 
     def click() -> None:
         try:
@@ -371,7 +370,7 @@ def assert_told(kind: Kind, workspace: Workspace) -> None:
 
     def is_true() -> bool:
         told = [run["status"] for run in commands.core_json(place, "runs")["runs"]]
-        told += [job["state"] for job in commands.core_json(place, "jobs", "list", "--all")["jobs"]]
+        told += [job["state"] for job in commands.core_json(place, "jobs list --all")["jobs"]]
         return not set(told) & {"running", "waiting"}
 
     until(is_true, "the truth", STALE_AFTER_S + 5)
@@ -456,12 +455,7 @@ def test_a_command_that_was_killed_leaves_all_or_nothing(
     rows = "".join(f"N{i}_M{i},N{i},M{i}\n" for i in range(60_000))
     (tmp_path / "more.csv").write_text(f"id,pert,gene\n{rows}")
     arguments = [part.replace("OUT", str(out)) for part in COMMANDS[name]]
-    assert (
-        commands.core(
-            workspace.settings.workspace, "report", "new", "all", "--runs", "argued"
-        ).status
-        == 0
-    )
+    assert commands.core(workspace, "report new all --runs argued").status == 0
     command = [
         sys.executable,
         "-m",
@@ -478,7 +472,7 @@ def test_a_command_that_was_killed_leaves_all_or_nothing(
     took_s = time.monotonic() - since
     assert undisturbed.returncode == 0, said
     if name == "import":
-        commands.core(workspace.settings.workspace, "undo", "more.csv")
+        commands.core(workspace, "undo", "more.csv")
     shutil.rmtree(out)
     out.mkdir()
     for _ in range(KILLS):
@@ -489,10 +483,10 @@ def test_a_command_that_was_killed_leaves_all_or_nothing(
             killed.kill()
         for file in out.iterdir():
             assert file.name.startswith(".") or is_whole(file), file
-        assert commands.core(workspace.settings.workspace, "doctor").status == 0
+        assert commands.core(workspace, "doctor").status == 0
         shutil.rmtree(out)
         out.mkdir()
-    done = commands.core(workspace.settings.workspace, *arguments)
+    done = commands.core(workspace, *arguments)
     assert done.status == 0, done.err
     record(command=name, seconds=f"{took_s:.1f}", kills=KILLS)
 

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from core.runs.jobs.state import NO_REASON
-from core.runs.workspace import Workspace
-from core.store.runs import Run
 from soak.conftest import Record
 from tests.runs.test_killed import ROWS, assert_equal_to_undisturbed, read_states, run_with_kills
 from tests.ui.conftest import read_page
@@ -20,7 +18,7 @@ DELAY_S = 0.1  # of each answer: 8 rows at a time, so that a kill that comes a s
 def test_a_run_survives_fifty_kills(
     tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def see(workspace: Workspace, run: Run) -> None:
+    def see(workspace, run):
         """Overview and Run tell the state before `runs`, which settles the run, does."""
         monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))
         assert NO_REASON in read_page("overview")

@@ -41,7 +41,7 @@ def test_every_command_stays_within_its_memory(folder: Path, record: Record) -> 
 def test_an_inspect_log_of_20_000_rows_comes_back_whole(tmp_path: Path, record: Record) -> None:
     write_pairs(tmp_path / "train.csv", LOG_ROWS)
     write_submission(tmp_path / "run.csv", LOG_ROWS)
-    steps: dict[str, tuple[str, ...]] = {
+    steps = {
         "pairs": ("import", str(tmp_path / "train.csv")),
         "run": ("import", str(tmp_path / "run.csv"), "--name", RUN),
         "before": ("export", RUN, "--out", str(tmp_path / "before.csv")),

@@ -29,12 +29,11 @@ def judged(seed: int, shift: float) -> Interval:
 
 
 def _shared_noise(rng: np.random.Generator, pert: np.ndarray, gene: np.ndarray) -> Floats:
-    noise: Floats = (
+    return (
         rng.standard_normal(len(pert))
         + 0.3 * rng.standard_normal(PERTS)[pert]
         + 0.3 * rng.standard_normal(GENES)[gene]
     )
-    return noise
 
 
 def _scores(

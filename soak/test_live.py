@@ -11,11 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from core.base.config import Settings
 from core.base.types import LIVE_STATES
 from core.features.asking import actions as ask
 from core.features.asking.page.following import LOOK_S
@@ -23,7 +22,7 @@ from core.features.demo.actions import make_demo
 from core.methods.base import method_named
 from core.runs import run_control
 from core.runs.jobs.folder import read_json
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store.runs import Run
 from soak.conftest import Record
 from soak.test_servers import Server
@@ -33,6 +32,7 @@ from tests.fakes.scripted import serving as serving_model
 from tests.runs.cases import fast, status, wish, workspace_with
 from tests.ui.conftest import browser, open_tab
 from tests.ui.serving import chromium, serving
+from tests.worlds import workspace_in
 
 if TYPE_CHECKING:
     from tests.ui.conftest import OpenTab
@@ -61,13 +61,11 @@ def test_first_words_are_on_screen_within_300_ms(
     if chromium() is None:
         pytest.skip("needs Chromium on the path")
     with ThreadPoolExecutor(1) as elsewhere:  # the browser's loop runs in this thread
-        elsewhere.submit(
-            make_demo, open_workspace(Settings(workspace=tmp_path, author="tester"))
-        ).result()
-    sent: list[float] = []
+        elsewhere.submit(make_demo, workspace_in(tmp_path)).result()
+    sent = []
     parts_of = scripted_server.stream_parts
 
-    def timed(*given: Any) -> Iterator[bytes]:
+    def timed(*given):
         is_first = True
         for part in parts_of(*given):
             if is_first and b'"content": ' in part:
@@ -76,7 +74,7 @@ def test_first_words_are_on_screen_within_300_ms(
             yield part
 
     monkeypatch.setattr(scripted_server, "stream_parts", timed)
-    waits: list[float] = []
+    waits = []
     with (
         serving_model(Script(delay_s=0.5, token_s=0.02, reasoning=None)) as model,
         serving(tmp_path, PERTURBDESK_ENDPOINT=model) as server,
@@ -138,8 +136,6 @@ def rows_per_s(workspace: Workspace, run: Run) -> float:
     found = status(workspace, run)
     assert (found.state, found.counts.done) == ("done", ROWS)
     ending = read_json(workspace.run_folder(run.id).done)
-    assert ending is not None
-    assert found.begun_at is not None
     return float(ROWS / (ending["ended_at"] - found.begun_at))
 
 

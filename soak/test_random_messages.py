@@ -12,10 +12,9 @@ import random
 import string
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
@@ -132,6 +131,9 @@ class Sent:
         self.leaks += [what for secret in SECRETS if secret in received]
 
 
+Message = tuple[str, bytes]  # its kind and its bytes
+
+
 @dataclass
 class Sender:
     """Makes up what somebody sends."""
@@ -171,9 +173,9 @@ class Sender:
             state.string_value = self.text()
         return state
 
-    def message(self, client: PageClient) -> tuple[str, bytes]:
+    def message(self, client: PageClient) -> Message:
         """Return a message, and its kind."""
-        makers: Sequence[tuple[int, Callable[[PageClient], tuple[str, bytes]]]] = (
+        makers = (
             (60, self._widgets),
             (10, self._page),
             (10, self._file),
@@ -183,7 +185,7 @@ class Sender:
         make = self.draw.choices([each for _, each in makers], [weight for weight, _ in makers])[0]
         return make(client)
 
-    def _widgets(self, _: PageClient) -> tuple[str, bytes]:
+    def _widgets(self, _: PageClient) -> Message:
         chosen = self.draw.choices(self.steps, k=self.draw.choice((1, 1, 2, 5)))
         place = chosen[0].place
         message = BackMsg()
@@ -204,7 +206,7 @@ class Sender:
         )
         return "widgets", message.SerializeToString()
 
-    def _page(self, _: PageClient) -> tuple[str, bytes]:
+    def _page(self, _: PageClient) -> Message:
         message = BackMsg()
         message.rerun_script.page_script_hash = self.draw.choice(("", *self.pages, self.text()))
         message.rerun_script.page_name = self.draw.choice((*PAGES, self.text()))
@@ -213,12 +215,12 @@ class Sender:
         )
         return "page", message.SerializeToString()
 
-    def _file(self, client: PageClient) -> tuple[str, bytes]:
+    def _file(self, client: PageClient) -> Message:
         return "file", client.file_request(
             self.draw.choice((*self.files[-50:], self.text()))
         ).SerializeToString()
 
-    def _other(self, client: PageClient) -> tuple[str, bytes]:
+    def _other(self, client: PageClient) -> Message:
         message = BackMsg()
         kind = self.draw.choice(OTHERS)
         if kind == "install":
@@ -231,7 +233,7 @@ class Sender:
             setattr(message, kind, True)
         return kind, message.SerializeToString()
 
-    def _bytes(self, _: PageClient) -> tuple[str, bytes]:
+    def _bytes(self, _: PageClient) -> Message:
         return "bytes", self.draw.randbytes(self.draw.choice((1, 10, 1000)))
 
     def remember(self, client: PageClient) -> None:
@@ -373,5 +375,5 @@ def test_random_messages_and_requests(
 
 
 def test_the_log_has_no_secret(shared: SharedServer) -> None:
-    log: Path = shared.server.log
+    log = shared.server.log
     assert not [secret for secret in SECRETS if secret in log.read_bytes()]

@@ -155,7 +155,7 @@ def test_10_000_rows_survive_a_server_that_dies_and_comes_back(
     tmp_path: Path, record: Record
 ) -> None:
     workspace = workspace_with(tmp_path, ROWS)
-    memory: list[float] = []
+    memory = []
     with (
         servers(N_SERVERS, at_once=32) as all_of_them,
         run_over(workspace, all_of_them, ROWS, concurrency=48, rows_in_flight=48) as run,

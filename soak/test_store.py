@@ -39,7 +39,6 @@ def test_one_writing_process_and_four_reading_ones(tmp_path: Path, record: Recor
     """
     readers = [child(reading, tmp_path) for _ in range(4)]
     for reader in readers:
-        assert reader.stdout is not None
         assert reader.stdout.readline() == "reading\n", finished(reader)
     try:
         finished(child(writing, tmp_path))
@@ -57,12 +56,12 @@ def test_twenty_threads_of_both_kinds(tmp_path: Path, record: Record) -> None:
     writers, readers = 5, 15
     written = threading.Event()
 
-    def write() -> None:
+    def write():
         for _ in range(OF_A_THREAD):
             with store.write() as db:
                 changes.bump(db, "runs")
 
-    def read() -> int:
+    def read():
         for reads in itertools.count(1):
             with store.read() as db:
                 bumps(db)

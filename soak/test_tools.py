@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.base.config import Settings
-from core.runs.workspace import open_workspace
 from soak.conftest import Record
 from tests import worlds
 from tests.moving_evidence import MOVES, leave_tools_out
@@ -14,7 +12,7 @@ SEEDS, ROWS, LEAST = 20, 60, 17
 
 
 def test_that_tool_alone_is_shown(tmp_path: Path, record: Record) -> None:
-    workspace = open_workspace(Settings(workspace=tmp_path, author="tester"))
+    workspace = worlds.workspace_in(tmp_path)
     worlds.furnish(workspace)
     alone = 0
     for seed in range(SEEDS):

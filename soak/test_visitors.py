@@ -93,7 +93,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
     workspace, data = make_workspace(tmp_path / "workspace")
     with workspace.store.read() as db:
         dataset = db.execute("SELECT name FROM dataset ORDER BY name LIMIT 1").fetchone()
-    assert dataset is not None
     with scripted_server.serving(scripted_server.Script(delay_s=5.0)) as model:
         place = ("--workspace", str(workspace.settings.workspace))
         run = (

@@ -78,7 +78,7 @@ def notebook(file: Path, does: str) -> Iterator[list[str]]:
     process = subprocess.Popen(
         [sys.executable, "-c", NOTEBOOK, str(file), does], stdout=subprocess.PIPE, text=True
     )
-    lines: list[str] = []
+    lines = []
     yield lines
     process.kill()
     lines += process.communicate()[0].split()
@@ -92,9 +92,9 @@ def test_a_notebook_that_opens_the_file_itself_costs_nobody_a_write(
     (tmp_path / "more.csv").write_bytes(
         cases.as_csv(["id", "pert", "gene"], [[f"P{i}_G", f"P{i}", "G"] for i in range(500)])
     )
-    statuses: list[int] = []
+    statuses = []
 
-    def give_commands() -> None:
+    def give_commands():
         for arguments in (
             ["import", str(tmp_path / "more.csv")],
             ["run", "evidence_rules", "--name", "beside", "--dataset", "bmdm"],

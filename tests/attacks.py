@@ -26,6 +26,12 @@ OTHER_TRAIN = cases.TRAIN.replace(b"up", b"down")
 BIDI, ZERO_WIDTH, ESCAPE = "\u202e", "\u200b", "\x1b[31m"
 
 
+Make = Callable[[Path], list[str]]  # writes into a folder; returns the command
+
+
+Write = Callable[[Path], object]
+
+
 @dataclass(frozen=True)
 class Attack:
     """A command on a small workspace. make: prepares a folder of its own and returns the arguments.
@@ -35,14 +41,14 @@ class Attack:
     """
 
     name: str
-    make: Callable[[Path], list[str]]
+    make: Make
     words: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
-    spoils: Callable[[Path], object] | None = None
+    spoils: Write | None = None
     rejects: bool = False
 
 
-def _import_of(name: str, write: Callable[[Path], object]) -> Callable[[Path], list[str]]:
+def _import_of(name: str, write: Write) -> Make:
     def make(folder: Path) -> list[str]:
         write(folder / name)
         return ["import", str(folder / name)]
@@ -50,7 +56,7 @@ def _import_of(name: str, write: Callable[[Path], object]) -> Callable[[Path], l
     return make
 
 
-def _bytes(content: bytes | Callable[[], bytes]) -> Callable[[Path], object]:
+def _bytes(content: bytes | Callable[[], bytes]) -> Write:
     return lambda path: path.write_bytes(content() if callable(content) else content)
 
 
@@ -190,7 +196,7 @@ PLACES = {
     "long-path": ("/" + "n/" * 3000, ""),
     "program": ("/bin/true", ""),
 }
-CONTENTS: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
+CONTENTS = {
     "empty.csv": ("x.csv", b"", "empty"),
     "empty.zip": ("x.zip", b"", ""),
     "empty.json": ("x.json", b"", ""),
@@ -377,7 +383,7 @@ SETTINGS = {
 }
 
 
-def _replace_store(make: Callable[[Path], object]) -> Callable[[Path], None]:
+def _replace_store(make: Write) -> Callable[[Path], None]:
     def spoil(workspace: Path) -> None:
         (workspace / "data" / "desk.duckdb").unlink()
         make(workspace / "data" / "desk.duckdb")
@@ -385,7 +391,7 @@ def _replace_store(make: Callable[[Path], object]) -> Callable[[Path], None]:
     return spoil
 
 
-def _replace(name: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
+def _replace(name: str, make: Write) -> Callable[[Path], None]:
     def spoil(workspace: Path) -> None:
         place = workspace / name
         if place.is_dir():
@@ -444,11 +450,11 @@ WRITERS = {
 }
 
 
-def _writes(command: str, place: str) -> Callable[[Path], list[str]]:
+def _writes(command: str, place: str) -> Make:
     return lambda folder: [*WRITERS[command], str(_outs(folder)[place])]
 
 
-def _reads_fifo(*arguments: str) -> Callable[[Path], list[str]]:
+def _reads_fifo(*arguments: str) -> Make:
     def make(folder: Path) -> list[str]:
         os.mkfifo(folder / "pipe")
         return [argument.replace("PIPE", str(folder / "pipe")) for argument in arguments]
@@ -456,11 +462,11 @@ def _reads_fifo(*arguments: str) -> Callable[[Path], list[str]]:
     return make
 
 
-def _table(name: str) -> Callable[[Path], list[str]]:
+def _table(name: str) -> Make:
     return _import_of(name, _bytes(cases.DEBATES.replace(b"0.333", b"0.334")))
 
 
-def _predictions(spoil: hostile_hdf5.Spoil) -> Callable[[Path], list[str]]:
+def _predictions(spoil: hostile_hdf5.Spoil) -> Make:
     def make(folder: Path) -> list[str]:
         return [
             "cells",
@@ -473,7 +479,7 @@ def _predictions(spoil: hostile_hdf5.Spoil) -> Callable[[Path], list[str]]:
     return make
 
 
-def _labels(spoil: hostile_hdf5.Spoil) -> Callable[[Path], list[str]]:
+def _labels(spoil: hostile_hdf5.Spoil) -> Make:
     return lambda folder: [
         "cells",
         "labels",
@@ -483,7 +489,7 @@ def _labels(spoil: hostile_hdf5.Spoil) -> Callable[[Path], list[str]]:
     ]
 
 
-def _deep_toml(*command: str) -> Callable[[Path], list[str]]:
+def _deep_toml(*command: str) -> Make:
     def make(folder: Path) -> list[str]:
         (folder / "deep.toml").write_bytes(b"a = " + b"[" * 10_000 + b"]" * 10_000)
         return [*command, str(folder / "deep.toml")]

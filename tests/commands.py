@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.main import get_command
 
 from core.cli import main
 from core.cli.base import app
+from core.runs.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,20 @@ class Done:
     err: str
 
 
-def core(workspace: Path, *arguments: str) -> Done:
-    """Run a command on a workspace."""
+def words_of(arguments: Sequence[str]) -> Sequence[str]:
+    """Split a single text as a shell does."""
+    return shlex.split(arguments[0]) if len(arguments) == 1 else arguments
+
+
+def core(workspace: Workspace | Path, *arguments: str) -> Done:
+    """Run a command on a workspace or its folder; a single text is a whole command line."""
+    folder = workspace.settings.workspace if isinstance(workspace, Workspace) else workspace
     out, err = (
         io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2)
     )
-    status: Any = 0
+    status = 0
     with (
-        mock.patch.object(sys, "argv", ["core", "--workspace", str(workspace), *arguments]),
+        mock.patch.object(sys, "argv", ["core", "--workspace", str(folder), *words_of(arguments)]),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
@@ -45,16 +53,16 @@ def core(workspace: Path, *arguments: str) -> Done:
     return Done(status, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
-def core_json(workspace: Path, *arguments: str) -> Any:
+def core_json(workspace: Workspace | Path, *arguments: str) -> Any:
     """The JSON that a command prints, which has to succeed; NaN is none."""
-    done = core(workspace, *arguments, "--json")
+    done = core(workspace, *words_of(arguments), "--json")
     assert done.status == 0, done.err
     return json.loads(done.out, parse_constant=_no_number)
 
 
 def every_command() -> dict[str, Any]:
     """Every command by its words, those in a group behind the group's name."""
-    root: Any = get_command(app)
+    root = get_command(app)
     return dict(_commands_of(root, root.context_class(root, info_name="perturbdesk"), ""))
 
 

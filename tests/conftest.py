@@ -18,7 +18,6 @@ import psutil
 import pytest
 from filelock import FileLock
 
-from core.base.config import Settings
 from core.features.demo.actions import make_demo
 from core.features.importing.actions import import_paths
 from core.runs.workspace import Workspace, open_workspace
@@ -173,7 +172,7 @@ def shared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of an empty store: copying it takes a tenth of the time of making one."""
-    made = open_workspace(Settings(workspace=tmp_path_factory.mktemp("empty"), author="tester"))
+    made = worlds.workspace_in(tmp_path_factory.mktemp("empty"))
     with made.store.read():
         return made.settings.store_file
 
@@ -181,7 +180,7 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def workspace(tmp_path: Path, empty_store: Path) -> Workspace:
     """An empty workspace of its own."""
-    made = open_workspace(Settings(workspace=tmp_path / "workspace", author="tester"))
+    made = worlds.workspace_in(tmp_path / "workspace")
     made.settings.store_file.parent.mkdir(parents=True)
     shutil.copyfile(empty_store, made.settings.store_file)
     return made
@@ -221,13 +220,11 @@ def make_once(
         if not folder.exists():
             begun = folder.with_name(f"{folder.name}-begun")
             with ThreadPoolExecutor(1) as thread:  # a browser's event loop may run in this one
-                thread.submit(
-                    fill, open_workspace(Settings(workspace=begun, author="tester"))
-                ).result()
+                thread.submit(fill, worlds.workspace_in(begun)).result()
             begun.rename(folder)
     copy = factory.mktemp(name) / "workspace"
     shutil.copytree(folder, copy)
-    return open_workspace(Settings(workspace=copy, author="tester"))
+    return worlds.workspace_in(copy)
 
 
 @pytest.fixture(scope="session")

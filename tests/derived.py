@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.runs import component_loader, launch
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
+from core.store import predictions, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn_settings import KnnSettings
@@ -45,3 +48,9 @@ def save_recovered(
     return launch.start(
         workspace, RunRequest("recovered", None, options, name=name), replace=replace
     )
+
+
+def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
+    """The rows of a run by pair id."""
+    with workspace.store.read() as db:
+        return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")

@@ -9,7 +9,7 @@ import asyncio
 import gzip
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -32,7 +32,7 @@ _PLAIN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: clos
 _STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 _DONE = b"data: [DONE]\n\n"
 _X = b"x" * 65_536
-OPEN: set[int] = set()  # responses that are being sent
+OPEN = set()  # responses that are being sent
 
 
 def whole(text: str = "Answer: A") -> dict[str, Any]:
@@ -57,17 +57,20 @@ def chunk(delta: Any, finish_reason: str | None = None, **more: Any) -> bytes:
     )
 
 
-def events(*parts: bytes) -> Callable[[], Iterable[bytes]]:
+Body = Callable[[], Iterable[bytes]]  # of an answer, piece by piece
+
+
+def events(*parts: bytes) -> Body:
     """A stream of these events, then its end."""
     return lambda: [_STREAM, *parts, _DONE]
 
 
-def cut(*parts: bytes) -> Callable[[], Iterable[bytes]]:
+def cut(*parts: bytes) -> Body:
     """A stream that breaks off behind these events."""
     return lambda: [_STREAM, *parts]
 
 
-def endless(part: bytes, head: bytes = _STREAM) -> Callable[[], Iterable[bytes]]:
+def endless(part: bytes, head: bytes = _STREAM) -> Body:
     """A stream of the same, without an end."""
     return lambda: itertools.chain([head], itertools.repeat(part))
 
@@ -98,7 +101,7 @@ def _zipped(head: bytes, content: bytes) -> list[bytes]:
 
 
 # In a stream: what is right, broken in one place, or without an end. A pause stands before each part but the first.
-STREAMS: Mapping[str, Callable[[], Iterable[bytes]]] = {
+STREAMS = {
     "xss": events(
         chunk({"role": "assistant", "content": "<script>alert(1)</script> Answer: A"}),
         chunk({}, "stop"),
@@ -173,7 +176,7 @@ STREAMS: Mapping[str, Callable[[], Iterable[bytes]]] = {
     "endlessempty": endless(chunk({"content": ""}) * 50),
     "endlessroles": endless(chunk({"role": "assistant"}) * 50),
 }
-SLOW: Mapping[str, tuple[float, Callable[[], Iterable[bytes]]]] = {
+SLOW = {
     "comments": (0.02, endless(b": ping\n\n")),
     "drip": (0.02, endless(b"d")),
     "emptydeltas": (0.02, endless(chunk({"content": ""}))),
@@ -181,7 +184,7 @@ SLOW: Mapping[str, tuple[float, Callable[[], Iterable[bytes]]]] = {
     "datadrip": (0.02, endless(b"x", _STREAM + b'data: {"choices":[{"delta":{"content":"')),
 }
 # Whether a stream is asked for or not.
-BODIES: Mapping[str, Callable[[], Response]] = {
+BODIES = {
     "hugebody": lambda: RawResponse(
         itertools.chain([_PLAIN + b"\r\n" + b'{"choices": "'], itertools.repeat(_X, 80_000))
     ),

@@ -8,17 +8,17 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from core.base.config import Settings
 from core.features.experiments import engine
 from core.features.experiments.kinds.shown import NamesSettings
 from core.features.experiments.result import ExperimentResult
 from core.features.importing.actions import import_upload
 from core.runs import launch
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from tests.cases import as_csv
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script, ScriptedPrompt, find_genes, write_reply
+from tests.worlds import workspace_in
 
 LABELS = ("up", "down", "none")
 _ACTIVATED, _REPRESSED = (re.compile(rf"{word} by ([^;.]+)") for word in ("activated", "repressed"))
@@ -28,7 +28,7 @@ Answers = Mapping[tuple[str, str], str]
 def furnish(folder: Path, perts: int, genes: int) -> tuple[Workspace, Answers]:
     """A workspace with perts · genes labelled rows and a pack of regulation that tells each label: a factor activates what goes
     down without it. Returns the labels by (perturbation, gene), too."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = workspace_in(folder)
     labels = {
         (f"Kof{i}", f"Mes{j}"): LABELS[_digest(i, j) % 3]
         for i in range(perts)
@@ -54,12 +54,15 @@ def _digest(*parts: object) -> int:
     return hashlib.sha256(repr(parts).encode()).digest()[0]
 
 
-def remembers(labels: Answers) -> Callable[[ScriptedPrompt], str]:
+Answer = Callable[[ScriptedPrompt], str]
+
+
+def remembers(labels: Answers) -> Answer:
     """A model that knows labels by the genes' names, and does not read."""
     return _answering(lambda prompt: labels.get(find_genes(prompt.text), ""))
 
 
-def reasons() -> Callable[[ScriptedPrompt], str]:
+def reasons() -> Answer:
     """A model that knows no name, and reads in the dossier whether the perturbed gene acts on the measured one."""
 
     def label(prompt: ScriptedPrompt) -> str:
@@ -74,7 +77,7 @@ def reasons() -> Callable[[ScriptedPrompt], str]:
     return _answering(label)
 
 
-def _answering(label_of: Callable[[ScriptedPrompt], str]) -> Callable[[ScriptedPrompt], str]:
+def _answering(label_of: Answer) -> Answer:
     def write(prompt: ScriptedPrompt) -> str:
         if "<prob>" not in prompt.text:
             return write_reply(prompt)
@@ -95,7 +98,7 @@ def _answering(label_of: Callable[[ScriptedPrompt], str]) -> Callable[[ScriptedP
 
 def asked_with_other_names(
     workspace: Workspace,
-    answer: Callable[[ScriptedPrompt], str],
+    answer: Answer,
     rows: str,
     arms: tuple[str, ...] = (),
 ) -> ExperimentResult:

@@ -141,4 +141,4 @@ def test_its_job_is_done_in_a_process_of_its_own(small_workspace: Workspace) -> 
 
 
 def test_without_it_nobody_knows_it(small_workspace: Workspace) -> None:
-    assert commands.core(small_workspace.settings.workspace, "flags", "debate").status == 2
+    assert commands.core(small_workspace, "flags", "debate").status == 2

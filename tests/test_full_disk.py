@@ -15,30 +15,30 @@ from tests.little_demo import at_a_sixth
 
 MB = 1 << 20
 READING = [
-    ["runs"],
-    ["doctor"],
-    ["score", "debate"],
-    ["audit", "debate", "debate"],
-    ["export", "debate"],
-    ["embed", "list"],
+    "runs",
+    "doctor",
+    "score debate",
+    "audit debate debate",
+    "export debate",
+    "embed list",
 ]
 WRITING = [
-    ["import", "FILE"],
-    ["runs", "rename", "debate", "other"],
-    ["runs", "set", "debate", "note=x"],
-    ["demo"],
-    ["run", "evidence_rules"],
-    ["export", "debate", "--format", "bundle", "--out", "DISK/run.zip"],
-    ["export", "debate", "--out", "DISK/rows.csv"],
-    ["fetch", "challenge"],
-    ["undo", "debate.csv"],
-    ["runs", "delete", "debate"],
-    ["embed", "load", "SPACE", "--name", "x"],
-    ["report", "new", "another", "--runs", "debate"],
-    ["report", "build", "saved", "--out", "DISK/report.html"],
-    ["report", "site", "debate", "--out", "DISK/site"],
-    ["backup", "--out", "DISK/backup.tar"],
-    ["export", "debate", "--format", "eval", "--out", "DISK/run.eval"],
+    "import FILE",
+    "runs rename debate other",
+    "runs set debate note=x",
+    "demo",
+    "run evidence_rules",
+    "export debate --format bundle --out DISK/run.zip",
+    "export debate --out DISK/rows.csv",
+    "fetch challenge",
+    "undo debate.csv",
+    "runs delete debate",
+    "embed load SPACE --name x",
+    "report new another --runs debate",
+    "report build saved --out DISK/report.html",
+    "report site debate --out DISK/site",
+    "backup --out DISK/backup.tar",
+    "export debate --format eval --out DISK/run.eval",
 ]
 
 
@@ -57,7 +57,7 @@ def disk(
 ) -> Iterator[Path]:
     """A workspace on a full disk; the file that readers lock may be there or not."""
     place = small_workspace.settings.workspace
-    assert commands.core(place, "report", "new", "saved", "--runs", "debate").status == 0
+    assert commands.core(place, "report new saved --runs debate").status == 0
     with mounts.small_disk(tmp_path / "disk", 24 * MB) as folder:
         shutil.copytree(small_workspace.settings.workspace, folder / "workspace")
         if request.param == "without":
@@ -69,9 +69,9 @@ def disk(
 
 @pytest.mark.soak
 def test_what_reads_works(disk: Path) -> None:
-    for arguments in READING:
-        done = commands.core(disk, *arguments)
-        assert (done.status, "Traceback" in done.err) == (0, False), (arguments, done.err)
+    for command in READING:
+        done = commands.core(disk, command)
+        assert (done.status, "Traceback" in done.err) == (0, False), (command, done.err)
 
 
 @pytest.mark.parametrize(
@@ -88,19 +88,18 @@ def test_what_writes_says_how_much_is_free_and_where(
     )  # nobody answers there, if the disk is ever reached
     (tmp_path / "space.csv").write_text("symbol,x\nPa,1\nPb,2\nGa,3\n")
     before, files = commands.core_json(disk, "runs"), files_on(disk)
-    for arguments in WRITING:
-        given = [
-            a.replace("FILE", str(tmp_path / "more.csv"))
+    for command in WRITING:
+        given = (
+            command.replace("FILE", str(tmp_path / "more.csv"))
             .replace("DISK", str(disk))
             .replace("SPACE", str(tmp_path / "space.csv"))
-            for a in arguments
-        ]
+        )
         with at_a_sixth():
-            done = commands.core(disk, *given)
-        assert done.status == 1, arguments
+            done = commands.core(disk, given)
+        assert done.status == 1, command
         line = done.err.splitlines()[-1]
         assert "Traceback" not in done.err
-        if arguments[0] != "fetch":
+        if command != "fetch challenge":
             assert re.search(
                 r"no space left on the disk \(0\.0 MB are free in /.*\); free some space and try again",
                 line,

@@ -21,11 +21,12 @@ def test_a_changed_file_is_read_or_refused(name: str, tmp_path: Path) -> None:
     path = write_sound(kind, tmp_path)
     sound = path.read_bytes()
     kind.read(path)
-    refused = 0
+    refusals = []
     for content in islice(changed(sound, seed=1), N):
         path.write_bytes(content)
         try:
             kind.read(path)
-        except DeskError:
-            refused += 1
-    assert refused
+        except DeskError as error:
+            refusals.append(str(error))
+    assert refusals
+    assert all(len(refusal.splitlines()) == 1 for refusal in refusals)

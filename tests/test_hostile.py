@@ -16,10 +16,8 @@ from unittest import mock
 
 import pytest
 
-from core.base.config import Settings
 from core.cli import base
 from core.runs import actions as runs
-from core.runs.workspace import open_workspace
 from tests import commands, worlds
 from tests.attacks import ATTACKS, Attack
 
@@ -31,7 +29,7 @@ LONGEST_S = 60  # no limit on speed: it ends what waits for ever
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small workspace, which no attack may change."""
     place = tmp_path_factory.mktemp("hostile") / "workspace"
-    workspace = open_workspace(Settings(workspace=place, author="tester"))
+    workspace = worlds.workspace_in(place)
     worlds.import_small(workspace)
     return place
 
@@ -159,11 +157,11 @@ def test_a_workspace_that_is_a_file(tmp_path: Path) -> None:
 def test_an_error_that_nobody_foresaw_is_one_line(
     desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
+    def fail(*_, **__):
         raise ZeroDivisionError("planted\nin two lines")
 
     monkeypatch.setattr(runs, "rename", fail)
-    done = commands.core(desk, "runs", "rename", "debate", "other")
+    done = commands.core(desk, "runs rename debate other")
     assert (done.status, len(done.err.splitlines())) == (1, 1)
     assert done.err.startswith("error: ZeroDivisionError: planted in two lines; this is a bug")
     assert "Traceback" in (desk / "data" / "desk.log").read_text("utf-8")

@@ -16,7 +16,7 @@ from core.features import features
 
 pytestmark = pytest.mark.soak  # `make lint` and `make soak PART=variants` run them
 ROOT = Path(__file__).resolve().parent.parent
-KERNEL: dict[str, set[str]] = {  # each room, and the rooms that it may import beside base
+KERNEL = {  # each room, and the rooms that it may import beside base
     "base": set(),
     "stats": set(),
     "store": set(),
@@ -80,7 +80,7 @@ def import_statements(file: Path) -> list[ast.Import | ast.ImportFrom]:
 
 
 def imported(file: Path) -> list[str]:
-    modules: list[str] = []
+    modules = []
     for node in import_statements(file):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]

@@ -51,19 +51,19 @@ from core.cli import main
 main()
 """
 FILES = {
-    "bundle": ("export", "debate", "--format", "bundle", "--out", "OUT/run.zip"),
-    "log": ("export", "debate", "--format", "eval", "--out", "OUT/run.eval"),
-    "table": ("export", "debate", "--out", "OUT/run.csv"),
-    "report": ("report", "build", "saved", "--out", "OUT/report.html"),
-    "slides": ("report", "build", "saved", "--slides", "--out", "OUT/slides.html"),
-    "site": ("report", "site", "debate", "--out", "OUT/site"),
-    "backup": ("backup", "--out", "OUT/backup.tar"),
+    "bundle": "export debate --format bundle --out OUT/run.zip",
+    "log": "export debate --format eval --out OUT/run.eval",
+    "table": "export debate --out OUT/run.csv",
+    "report": "report build saved --out OUT/report.html",
+    "slides": "report build saved --slides --out OUT/slides.html",
+    "site": "report site debate --out OUT/site",
+    "backup": "backup --out OUT/backup.tar",
 }
 CHANGES = {
-    "import": ("import", "HERE/more.csv"),
-    "import of a bundle": ("import", "HERE/run.zip", "--replace"),
-    "undo": ("undo", "debate.csv"),
-    "space": ("embed", "load", "HERE/space.csv", "--name", "x"),
+    "import": "import HERE/more.csv",
+    "import of a bundle": "import HERE/run.zip --replace",
+    "undo": "undo debate.csv",
+    "space": "embed load HERE/space.csv --name x",
 }
 
 
@@ -99,7 +99,7 @@ def test_a_file_that_was_not_finished_has_no_name_and_is_gone_with_the_next(
 ) -> None:
     out = here / "out"
     out.mkdir()
-    arguments = [part.replace("OUT", str(out)) for part in FILES[name]]
+    arguments = FILES[name].replace("OUT", str(out)).split()
     killed(small_workspace, "rename", arguments)
     left = [file.name for file in out.iterdir()]
     assert [file for file in left if not (file.startswith(".") and file.endswith(".part"))] == []
@@ -117,7 +117,7 @@ def test_a_change_that_was_not_finished_is_none(
 ) -> None:
     place = small_workspace.settings.workspace
     before, spaces = commands.core_json(place, "runs"), files_in(place / "data" / "embeddings")
-    arguments = [part.replace("HERE", str(here)) for part in CHANGES[name]]
+    arguments = CHANGES[name].replace("HERE", str(here)).split()
     killed(small_workspace, moment, arguments)
     assert commands.core(place, "doctor").status == 0
     assert commands.core_json(place, "runs") == before

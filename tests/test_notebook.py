@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ def test_the_notebook_runs_on_the_demo(
     demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(demo_workspace.settings.workspace))
-    names: dict[str, Any] = {}
+    names = {}
     cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
     for number, cell in enumerate(cells):
         if cell["cell_type"] == "code":

@@ -76,7 +76,7 @@ def test_what_is_progress_is_for_a_terminal(tmp_path: Path) -> None:
 def test_what_libraries_say_is_not_on_standard_error(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
+    def fail(*_, **__):
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn("a library warns", stacklevel=1)
@@ -84,7 +84,7 @@ def test_what_libraries_say_is_not_on_standard_error(
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr(runs, "rename", fail)
-    assert "planted" in assert_one_line(commands.core(place, "runs", "rename", "a", "b"), 1)
+    assert "planted" in assert_one_line(commands.core(place, "runs rename a b"), 1)
 
 
 @pytest.mark.soak

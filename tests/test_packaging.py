@@ -62,7 +62,7 @@ def test_the_command_works_from_any_folder(tmp_path: Path) -> None:
         key: value for key, value in os.environ.items() if key != "PERTURBDESK_WORKSPACE"
     }
 
-    def run(*arguments: str) -> str:
+    def run(*arguments):
         done = subprocess.run(
             [str(COMMAND), *arguments],
             cwd=tmp_path,

@@ -9,7 +9,7 @@ import inspect
 import io
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 import pytest
 
-from core.base.config import REPOSITORY, Settings
+from core.base.config import REPOSITORY
 from core.base.errors import DeskError, ReadOnly
 from core.embeddings.space import make_space
 from core.features.arguments.readings import ReadingPlan
@@ -51,7 +51,7 @@ from core.runs.jobs.work import Reporter
 from core.runs.prompt_files import PromptFile
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
-from core.runs.workspace import Person, Workspace, open_workspace
+from core.runs.workspace import Person, Workspace
 from core.store import runs
 from core.store.runs import Run
 from core.store.spaces import PackRecord, SpaceRecord
@@ -76,7 +76,7 @@ PLACES = (
     "core/features/*/explorer/*.py",
 )
 # Module → the actions that change something, which have to refuse; and those that read, and are called with what they can read.
-KINDS: Mapping[str, tuple[str, str]] = {
+KINDS = {
     "features.asking.actions": (
         "ask resume watch",
         "answer_of list_ad_hoc_runs pair_of question_again",
@@ -347,7 +347,7 @@ def arguments_by_type(stage: Stage) -> dict[str, Any]:
     }
 
 
-MORE: Mapping[str, Mapping[str, Any]] = {
+MORE = {
     "features.importing.backups.back_up": {"replace": True},
     "features.importing.export.export": {"form": "eval"},
     "runs.component_loader.find_null": {"n": 3},
@@ -358,7 +358,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
 def call(name: str, stage: Stage) -> None:
     """Call an action with what its parameters are given."""
     module, _, function = name.rpartition(".")
-    action: Callable[..., Any] = getattr(import_module(f"core.{module}"), function)
+    action = getattr(import_module(f"core.{module}"), function)
     parameters = inspect.signature(action).parameters
     with ExitStack() as stack:
         known = arguments_by_type(stage)
@@ -393,10 +393,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory, counted: ModelServer) -> Sta
     crashed = replace(
         crashed, settings=replace(crashed.settings, endpoint=counted.address, api_key=API_KEY)
     )
-    full, screen = (
-        open_workspace(Settings(workspace=folder / name, author="tester"))
-        for name in ("full", "screen")
-    )
+    full, screen = (worlds.workspace_in(folder / name) for name in ("full", "screen"))
     for name, content in {
         "train": cases.TRAIN,
         "test": cases.TEST,

@@ -102,7 +102,7 @@ def test_a_run_whose_worker_was_killed_is_crashed_there_too(
 ) -> None:
     """The store still says that it is running, and cannot be told otherwise."""
     place = small_workspace.settings.workspace
-    assert commands.core(place, "run", "evidence_rules", "--name", "killed").status == 0
+    assert commands.core(place, "run evidence_rules --name killed").status == 0
     with small_workspace.store.write() as db:
         run = runs.find(db, "killed").id
         runs.change_by_worker(db, run, status="running")

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.base.config import Settings
 from core.base.fields.record import identity_of, make, option_of, options_of, without_effect
 from core.base.fields.setting import Option
 from core.features.arguments import labels, readings
@@ -60,7 +59,7 @@ from core.runs.component_requests import FusionRequest, KnnRequest
 from core.runs.dependencies import load_pairs
 from core.runs.model_servers import ChangedSettings
 from core.runs.request import ModelRequest, RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import predictions
 from core.transfer.knn_settings import KnnSettings
 from tests import worlds
@@ -219,7 +218,7 @@ def _pack(kind: str) -> Callable[[World], dict[str, Change]]:
     return lambda _: {"pack": Change(f"first {kind}")}
 
 
-MADE: Mapping[type, Made] = {
+MADE = {
     RunRequest: Made(
         lambda world, request: world.run_of(request),
         lambda world: {**_of_model(world), "dataset": BASE, "rows": "split=train;sample=3"},
@@ -322,7 +321,7 @@ MADE: Mapping[type, Made] = {
     ),
 }
 # Records of commands that make nothing with an identity, and why.
-WITHOUT_IDENTITY: Mapping[type, str] = {
+WITHOUT_IDENTITY = {
     CommonSettings: "they stand for those of a kind, whose identity tests/features/experiments/test_engine.py changes",
     ChangedSettings: "a run goes on with them; its identity is made from its specification, which has none of them",
     KnnSettings: "neighbours of one row are shown, not kept; kept kNNs are of KnnRequest, with the same settings",
@@ -331,7 +330,7 @@ WITHOUT_IDENTITY: Mapping[type, str] = {
     ModelRequest: "the table lies under the name of the file, and --replace writes it anew; the settings are those of a reading",
 }
 # Records whose settings are, one by one, those of another that has an identity.
-SAME_AS: Mapping[type, type] = {
+SAME_AS = {
     KnnSettings: KnnRequest,
     LabelSettings: LabelRequest,
     ModelRequest: ReadingSettings,
@@ -346,9 +345,7 @@ def _embed_by_model(body: dict[str, Any]) -> tuple[int, Any]:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("settings"), author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("settings"))
     files = tmp_path_factory.mktemp("files")
     with ExitStack() as stack:
         servers = tuple(stack.enter_context(scripted_server.serving(Script())) for _ in range(2))
@@ -373,7 +370,7 @@ def _furnish(workspace: Workspace, files: Path, server: str) -> str:
     for kind in ("descriptions", "network", "lps_response"):
         for name in (f"first {kind}", kind):
             assert import_upload(workspace, _pack_called(name, kind), f"{name}.json").kind == kind
-    debated: Mapping[str, object] = {"tools": ",".join(TOOLS), "shots": 2, "rounds": 2}
+    debated = {"tools": ",".join(TOOLS), "shots": 2, "rounds": 2}
     asked = {
         "rows": f"split=train;sample={ROWS}",
         "name": "argued",

@@ -10,6 +10,8 @@ import pytest
 from core.runs.workspace import Workspace
 from tests.test_imports import FILES, ROOT, imported, parsed, room_of
 
+pytestmark = pytest.mark.soak
+
 SERVER = "core/ui/server_workspace.py"
 # What gives a workspace in which things can be changed, or the settings to make one of, and who may use it.
 MAY_USE = {
@@ -55,7 +57,6 @@ def names_in(tree: ast.AST) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.soak
 def test_a_page_gets_the_workspace_of_its_session() -> None:
     for file in INTERFACE:
         place = str(file.relative_to(ROOT))
@@ -66,7 +67,6 @@ def test_a_page_gets_the_workspace_of_its_session() -> None:
         assert not made, f"{place}: makes a workspace of its own"
 
 
-@pytest.mark.soak
 def test_the_list_names_no_file_that_does_without() -> None:
     found = {str(file.relative_to(ROOT)): set(names_in(parsed(file))) for file in INTERFACE}
     assert not {
@@ -77,7 +77,6 @@ def test_the_list_names_no_file_that_does_without() -> None:
     }
 
 
-@pytest.mark.soak
 def test_only_a_workspace_writes_to_its_store() -> None:
     """And what a worker does after the workspace has let it begin: it brings its journal into the store."""
     writes = {
@@ -92,7 +91,6 @@ def test_only_a_workspace_writes_to_its_store() -> None:
     assert writes == {"core/runs/workspace.py", "core/runs/ingest.py"}
 
 
-@pytest.mark.soak
 def test_what_is_loaded_for_everybody_is_read_in_a_closed_workspace(
     small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

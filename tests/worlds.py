@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -25,7 +24,7 @@ from core.store.attachment import let_go
 from tests import cases
 
 # One file of each kind of knowledge pack, about the symbols of `cases`.
-PACKS: dict[str, Any] = {
+PACKS = {
     "descriptions": {
         "Ga": "A kinase of the stress response.",
         "Gb": "A kinase of the membrane.",
@@ -44,6 +43,11 @@ PACKS: dict[str, Any] = {
         },
     },
 }
+
+
+def workspace_in(folder: Path) -> Workspace:
+    """The workspace of a folder, in which "tester" works."""
+    return open_workspace(Settings(workspace=folder, author="tester"))
 
 
 def pack(kind: str) -> bytes:
@@ -171,7 +175,7 @@ def import_screen(workspace: Workspace) -> Screen:
 
 def template(folder: Path, fill: Callable[[Workspace], object]) -> Path:
     """A workspace that is filled once and then copied; copying takes a fifth of the time."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = workspace_in(folder)
     fill(workspace)
     return folder
 

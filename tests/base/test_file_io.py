@@ -42,7 +42,6 @@ def begin(what: str, path: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     return process
 
@@ -126,7 +125,7 @@ def test_threads_that_replace_one_file_are_not_in_one_anothers_way(tmp_path: Pat
     """As two clicks on one button are."""
     file, errors = tmp_path / "job.json", list[OSError]()
 
-    def write(content: bytes) -> None:
+    def write(content):
         try:
             for _ in range(TIMES):
                 replace_file(file, content)

@@ -179,11 +179,11 @@ def test_several_processes_write_whole_lines_and_rotate_together(settings: Setti
 @pytest.mark.soak
 def test_a_command_records_its_error_and_prints_one_line(small_workspace: Workspace) -> None:
     settings = small_workspace.settings
-    done = commands.core(settings.workspace, "runs", "rename", "nothing", "x")
+    done = commands.core(settings.workspace, "runs rename nothing x")
     assert (done.status, len(done.err.splitlines())) == (1, 1)
     assert " ERROR runs[" in events(settings)[-1]
     assert "NotFound: run 'nothing'" in events(settings)[-1]
-    assert commands.core(settings.workspace, "runs", "rename", "debate", "argued").status == 0
+    assert commands.core(settings.workspace, "runs rename debate argued").status == 0
     assert "] rename debate (audit log: entry " in events(settings)[-1]
     assert [type(handler) for handler in log.LOGGER.handlers] == [logging.NullHandler]
 
@@ -193,15 +193,13 @@ def test_a_command_of_a_reader_leaves_no_log(
     small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    assert commands.core(small_workspace.settings.workspace, "runs", "delete", "debate").status == 1
+    assert commands.core(small_workspace, "runs delete debate").status == 1
     assert not log.log_file(small_workspace.settings).exists()
 
 
 @pytest.mark.soak
 def test_a_worker_records_its_start_and_its_end(small_workspace: Workspace) -> None:
-    done = commands.core(
-        small_workspace.settings.workspace, "run", "evidence_rules", "--name", "rules"
-    )
+    done = commands.core(small_workspace, "run evidence_rules --name rules")
     assert done.status == 0, done.err
     said = [line.split("] ", 1)[1] for line in events(small_workspace.settings)]
     assert said[0].startswith("run rules (audit log: entry ")

@@ -27,7 +27,7 @@ from core.runs.spec import ExecutionSettings, LabelViewSpec, RunSpec
 SPLIT = Split(("A",), ("C",), ("A+B",), "file", ("B",), None, "s.json")
 OPTIONS = {"rounds": 1, "w": 0.5, "context": "kit"}
 VIEW = LabelViewSpec("folds", 4, 9)
-RECORDS: Mapping[str, Any] = {
+RECORDS = {
     "run": RunSpec(
         "debate",
         2,
@@ -76,7 +76,7 @@ RECORDS: Mapping[str, Any] = {
     "cells for a ranking": CellSource(file="a.h5ad", perturbation="p", batch="b", seed=1),
     "import": Imported("a.csv", "pairs", "bmdm", 2, (Rejected("a.csv", 3, "bad label", "got x"),)),
 }
-STORED: Mapping[str, str] = {  # to the byte: identities and journals rest on it
+STORED = {  # to the byte: identities and journals rest on it
     "run": (
         '{"method": "debate", "version": 2, "options": {"rounds": 1, "w": 0.5, "context": "kit"}, '
         '"dataset": "d1", "dataset_sha256": "ab", "rows": ["a_b", "c_d"], "model": "m", "seed": 3, "repeat": 1, '
@@ -221,7 +221,7 @@ def test_values_of_any_kind_stay_what_they_are() -> None:
 
 
 def test_values_that_json_cannot_hold_are_refused() -> None:
-    deep: dict[str, Any] = {}
+    deep = {}
     for _ in range(100_000):
         deep = {"a": deep}
     for others, problem in (

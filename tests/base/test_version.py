@@ -76,9 +76,7 @@ def test_the_command_line_tells_it(tmp_path: Path) -> None:
 
 
 def test_every_run_records_the_version_and_the_commit(small_workspace: Workspace) -> None:
-    commands.core_json(
-        small_workspace.settings.workspace, "run", "evidence_rules", "--name", "made here"
-    )
+    commands.core_json(small_workspace, "run evidence_rules --name 'made here'")
     with small_workspace.store.read() as db:
         recorded = {run.name: run.code_version for run in runs.list_all(db)}
     assert recorded == {"debate": describe(), "made here": describe()}

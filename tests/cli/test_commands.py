@@ -73,12 +73,9 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
         1,
         None,
     )
-    assert (
-        core_json(place, "runs", "set", "debate", "public_score=0.6", "note=a = b")["note"]
-        == "a = b"
-    )
+    assert core_json(place, "runs set debate public_score=0.6 'note=a = b'")["note"] == "a = b"
     assert core_json(place, "runs", "rename", run["id"], "argued")["name"] == "argued"
-    audit = core_json(place, "audit", "debate", "argued")
+    audit = core_json(place, "audit debate argued")
     of_up = {
         "n": 3,
         "short": 1,
@@ -92,8 +89,8 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
     assert of_up.items() <= audit["roles"]["UP"].items()
     assert audit["rows_by_arguing"] == [0, 0, 0, 1, 2]
     assert (audit["de_fallbacks"], audit["dir_fallbacks"]) == (0, 0)
-    note = core_json(place, "note", "add", "argued", "look here", "--row", "Pa_Ga")["note"]
-    [listed] = core_json(place, "note", "list", "argued")["notes"]
+    note = core_json(place, "note add argued 'look here' --row Pa_Ga")["note"]
+    [listed] = core_json(place, "note list argued")["notes"]
     assert (listed["id"], listed["run"], listed["pair_id"], listed["figure"], listed["text"]) == (
         note,
         "argued",
@@ -101,31 +98,29 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
         None,
         "look here",
     )
-    assert core_json(place, "note", "list", "argued", "--author", "nobody")["notes"] == []
+    assert core_json(place, "note list argued --author nobody")["notes"] == []
     assert core_json(place, "note", "delete", note) == {"deleted": note}
-    assert core_json(place, "note", "list", "argued")["notes"] == []
+    assert core_json(place, "note list argued")["notes"] == []
     assert core_json(place, "undo", "argued")["rows"] == 4
     assert core_json(place, "runs") == {"runs": []}
     core_json(place, "import", str(files / "debate.csv"), "--name", "again")
-    assert core_json(place, "runs", "delete", "again")["name"] == "again"
+    assert core_json(place, "runs delete again")["name"] == "again"
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("form", "needle"), [("csv", "Pa_Ga,"), ("jsonl", '"pair_id":"Pa_Ga"')])
 def test_export_to_standard_output(small_workspace: Workspace, form: str, needle: str) -> None:
-    done = core(small_workspace.settings.workspace, "export", "debate", "--format", form)
+    done = core(small_workspace, "export", "debate", "--format", form)
     assert done.status == 0
     assert needle in done.out
-    traces = core(
-        small_workspace.settings.workspace, "export", "debate", "--format", form, "--traces"
-    ).out
+    traces = core(small_workspace, "export", "debate", "--format", form, "--traces").out
     assert "does not affect Gb" in traces
 
 
 def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
     out = tmp_path / "rows.parquet"
     result = core_json(
-        small_workspace.settings.workspace,
+        small_workspace,
         "export",
         "debate",
         "--format",
@@ -139,24 +134,24 @@ def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
 
 @pytest.mark.few(6)
 @pytest.mark.parametrize(
-    ("arguments", "status", "words"),
+    ("command", "status", "words"),
     [
-        (["runs", "rename", "nothing", "x"], 1, "not in this workspace"),
-        (["import", "absent.csv"], 1, "no such file"),
-        (["runs", "set", "debate", "public_score=lots"], 1, "between 0 and 1"),
-        (["audit", "debate", "nothing"], 1, "not in this workspace"),
-        (["export", "debate", "--format", "parquet"], 1, "--out"),
-        (["bench", "nothing"], 1, "no such benchmark"),
-        (["fetch", "nothing"], 1, "challenge"),
-        (["export", "debate", "--format", "xlsx"], 2, "xlsx"),
-        (["runs", "rename", "debate"], 2, ""),
-        (["no-such-command"], 2, ""),
+        ("runs rename nothing x", 1, "not in this workspace"),
+        ("import absent.csv", 1, "no such file"),
+        ("runs set debate public_score=lots", 1, "between 0 and 1"),
+        ("audit debate nothing", 1, "not in this workspace"),
+        ("export debate --format parquet", 1, "--out"),
+        ("bench nothing", 1, "no such benchmark"),
+        ("fetch nothing", 1, "challenge"),
+        ("export debate --format xlsx", 2, "xlsx"),
+        ("runs rename debate", 2, ""),
+        ("no-such-command", 2, ""),
     ],
 )
 def test_wrong_input_and_wrong_usage(
-    small_workspace: Workspace, arguments: list[str], status: int, words: str
+    small_workspace: Workspace, command: str, status: int, words: str
 ) -> None:
-    done = core(small_workspace.settings.workspace, *arguments)
+    done = core(small_workspace, command)
     assert done.status == status
     assert done.out == ""
     assert words in done.err
@@ -173,10 +168,10 @@ def test_a_rejected_row_is_said_and_strict_fails(
     file.write_bytes(
         cases.submission([("Pa_Ga", 0.1, 0.1, "none"), ("Nobody_Knows", 0.1, 0.1, "none")])
     )
-    strict = core(small_workspace.settings.workspace, "import", str(file), "--strict")
+    strict = core(small_workspace, "import", str(file), "--strict")
     assert strict.status == 1
     assert "Nobody_Knows" in strict.err
-    loose = core(small_workspace.settings.workspace, "import", str(file), "--json")
+    loose = core(small_workspace, "import", str(file), "--json")
     assert loose.status == 0
     assert "line 3: unknown id" in loose.err
     assert json.loads(loose.out)["imported"][0]["rejected"] == 1
@@ -217,16 +212,16 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
     assert [one["k"] for one in score["at_k"]["dir"]] == [20, 50, 100, 200]
     product = score["product"]
     assert product["low"] < score["mean"]["estimate"] < product["high"]
-    assert core_json(place, "score", "simulated debate", "--no-bootstrap")["product"] is None
-    asked = core(place, "score", "simulated debate", "--bootstrap").out
+    assert core_json(place, "score 'simulated debate' --no-bootstrap")["product"] is None
+    asked = core(place, "score 'simulated debate' --bootstrap").out
     assert f"[{product['low']:.3f}, {product['high']:.3f}]" in asked
     assert "product bootstrap of perturbations and genes, 4,000" in asked
-    slices = core_json(place, "score", "simulated debate", "--by", "gene's rows")["slices"]
+    slices = core_json(place, "score 'simulated debate' --by \"gene's rows\"")["slices"]
     assert sum(part["n"] for part in slices) == score["n"]
-    genes = core_json(place, "score", "simulated debate", "--by", "gene")
+    genes = core_json(place, "score 'simulated debate' --by gene")
     assert sum(part["n"] for part in genes["slices"]) == score["n"]
     assert "macro" not in genes
-    compared = core_json(place, "compare", "simulated collapsed debate", "simulated debate")
+    compared = core_json(place, "compare 'simulated collapsed debate' 'simulated debate'")
     assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "sentence"} <= set(
         compared
     )
@@ -237,20 +232,18 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
         None,
         "all rows",
     )
-    wide = core_json(
-        place, "compare", "simulated collapsed debate", "simulated debate", "--margin", "0.4"
-    )["equivalence"]
+    wide = core_json(place, "compare 'simulated collapsed debate' 'simulated debate' --margin 0.4")[
+        "equivalence"
+    ]
     assert (wide["margin"], wide["equal"]) == (0.4, True)
     several = core_json(
         place,
-        "compare",
-        "simulated collapsed debate",
-        "simulated debate,simulated collapsed debate",
+        "compare 'simulated collapsed debate' 'simulated debate,simulated collapsed debate'",
     )["comparisons"]
     assert [each["b"] for each in several] == ["simulated debate", "simulated collapsed debate"]
     assert several[0]["delta_mean"] == compared["delta_mean"]
     assert all(each["p"] <= each["p_bh"] <= each["p_holm"] for each in several)
-    refused = core(place, "compare", "simulated debate", "simulated debate", "--margin", "-1")
+    refused = core(place, "compare 'simulated debate' 'simulated debate' --margin -1")
     assert (refused.status, "expected a difference above 0" in refused.err) == (1, True)
     unlabelled = core_json(place, "score", "simulated debate test")
     assert (unlabelled["n_labelled"], unlabelled["mean"], unlabelled["macro"]["gene"]["de"]) == (
@@ -258,7 +251,7 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
         None,
         None,
     )
-    leakage = core_json(place, "audit", "leakage", "--dataset", "simulated")
+    leakage = core_json(place, "audit leakage --dataset simulated")
     keys = {
         "count_only_de",
         "count_only_de_without_singletons",
@@ -280,7 +273,7 @@ def test_score_compare_and_leakage(little_demo: Workspace) -> None:
 def test_what_cannot_be_resampled_is_refused(
     little_demo: Workspace, arguments: list[str], why: str
 ) -> None:
-    done = core(little_demo.settings.workspace, "score", *arguments, "--bootstrap")
+    done = core(little_demo, "score", *arguments, "--bootstrap")
     assert (done.status, why in done.err) == (1, True)
 
 
@@ -293,6 +286,6 @@ def test_rows_inside_cells_are_not_resampled() -> None:
 
 
 def test_score_by_an_unknown_slice_lists_the_known_ones(small_workspace: Workspace) -> None:
-    done = core(small_workspace.settings.workspace, "score", "debate", "--by", "colour")
+    done = core(small_workspace, "score debate --by colour")
     assert done.status == 1
     assert "target gene" in done.err

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from core.base.config import Settings
 from core.base.hashes import sha256_of
 from core.runs.spec import RunSpec
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import datasets, runs
 from core.store.runs import Run
 from tests.commands import core
 from tests.runs.cases import fast
+from tests.worlds import workspace_in
 
 
 def run_named(name: str) -> Run:
@@ -39,7 +39,7 @@ def run_named(name: str) -> Run:
 
 @pytest.fixture
 def some_runs(tmp_path: Path) -> Workspace:
-    made = open_workspace(Settings(workspace=tmp_path, author="tester"))
+    made = workspace_in(tmp_path)
     with made.store.write() as db:
         datasets.add(db, datasets.Dataset("d1", "simulated", "mouse", "", "simulated"))
         for name in ("kNN", "fused", "asked", "argued"):
@@ -54,27 +54,27 @@ def some_runs(tmp_path: Path) -> Workspace:
     return made
 
 
-FUSION = ("--with", "kNN", "--w-de", "0.5", "--w-dir", "0.5", "--name", "new")
+FUSION = "--with kNN --w-de 0.5 --w-dir 0.5 --name new"
 
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize(
     "command",
     [
-        ("score", "fusd"),
-        ("compare", "kNN", "asked,fusd"),
-        ("audit", "debate", "fusd"),
-        ("rubric", "rate", "short", "argued", "--reading", "fusd"),
-        ("export", "fusd"),
-        ("report", "new", "paper 2", "--runs", "kNN,fusd"),
-        ("fuse", "--base", "fusd", *FUSION),
-        ("run", "fusion", "--set", "base=fusd", "--set", "with=kNN"),
-        ("jobs", "log", "fusd"),
+        "score fusd",
+        "compare kNN asked,fusd",
+        "audit debate fusd",
+        "rubric rate short argued --reading fusd",
+        "export fusd",
+        "report new 'paper 2' --runs kNN,fusd",
+        f"fuse --base fusd {FUSION}",
+        "run fusion --set base=fusd --set with=kNN",
+        "jobs log fusd",
     ],
 )
 def test_a_run_that_is_not_there_is_answered_with_runs_like_it(
-    some_runs: Workspace, command: tuple[str, ...]
+    some_runs: Workspace, command: str
 ) -> None:
-    done = core(some_runs.settings.workspace, *command)
+    done = core(some_runs, command)
     assert done.status == 1
     assert re.search("did you mean .*fused", done.err)

@@ -19,9 +19,9 @@ def test_plain_output_gets_a_line_now_and_then(
 ) -> None:
     monkeypatch.setattr(progress, "FIRST_S", 0.02)
     monkeypatch.setattr(progress, "EVERY_S", 0.02)
-    said: list[str] = []
+    said = []
 
-    def is_said(line: str) -> bool:
+    def is_said(line):
         said.extend(capsys.readouterr().err.splitlines())
         return any(each.startswith(line) for each in said)
 
@@ -54,30 +54,17 @@ def test_whoever_watches_sees_every_step(
 @pytest.mark.parametrize(
     "command",
     [
-        ("import", "FILE"),
-        ("embed", "coresponse", "--name", "s", "--columns", "1"),
-        ("knn", "--space", "s", "--permutations", "0"),
-        (
-            "fuse",
-            "--base",
-            "debate",
-            "--with",
-            "again",
-            "--w-de",
-            "0.5",
-            "--w-dir",
-            "0.5",
-            "--name",
-            "f",
-        ),
+        "import FILE",
+        "embed coresponse --name s --columns 1",
+        "knn --space s --permutations 0",
+        "fuse --base debate --with again --w-de 0.5 --w-dir 0.5 --name f",
     ],
-    ids=lambda words: words[0],
 )
 def test_the_long_commands_do(
     small_workspace: Workspace,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    command: tuple[str, ...],
+    command: str,
 ) -> None:
     """The same block is around each of them."""
     folder, file, begun = small_workspace.settings.workspace, tmp_path / "again.csv", list[str]()
@@ -93,5 +80,5 @@ def test_the_long_commands_do(
         monkeypatch.setattr(
             f"core.features.{room}.working", lambda what: (begun.append(what), real(what))[1]
         )
-    done = commands.core(folder, *(str(file) if word == "FILE" else word for word in command))
+    done = commands.core(folder, command.replace("FILE", str(file)))
     assert len(begun) == 1, done

@@ -46,9 +46,7 @@ def test_a_space_cannot_be_changed_and_leaves_its_source_alone() -> None:
 
 
 def test_identity_is_of_symbols_and_vectors_only() -> None:
-    def identity(
-        symbols: list[str], vectors: list[list[float]], name: str = "s", source: str = "here"
-    ) -> str:
+    def identity(symbols, vectors, name="s", source="here"):
         return make_space(name, symbols, np.array(vectors), source).sha256
 
     first = identity(["A", "B"], [[1, 2], [3, 4]])

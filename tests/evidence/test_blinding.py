@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.base.types import Label, Pair
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.registry import TOOLS
-from core.evidence.tool import Answer, Query, Tool
+from core.evidence.tool import Answer, Tool
 from tests.evidence.world import (
     DOWN,
     NONE,
@@ -95,7 +95,7 @@ def test_answers_name_the_view_exactly_where_labels_are_seen(name: str) -> None:
 
 @pytest.mark.parametrize("sees_labels", [True, False])
 def test_a_tool_that_does_not_say_so_gets_no_label(sees_labels: bool) -> None:
-    def look(query: Query) -> Answer:
+    def look(query):
         return Answer("ok", "", {"rows": len(query.view)})
 
     tool = Tool("curious", "Counts what it can see.", (), look, sees_labels)
@@ -126,10 +126,10 @@ def test_no_row_of_a_fold_sees_its_own_perturbation_or_gene() -> None:
 
 def test_no_tool_opens_a_file_or_a_connection() -> None:
     """So a label cannot come from anywhere but the view."""
-    opened: list[str] = []
+    opened = []
     watching = False
 
-    def watch(event: str, _: object) -> None:
+    def watch(event, _):
         if watching and event.split(".")[0] in ("open", "socket", "subprocess", "import"):
             opened.append(event)
 

@@ -124,7 +124,6 @@ def test_folds_are_those_of_the_knn_protocol() -> None:
     coded = rows_of(*(np.unique(symbols, return_inverse=True)[1] for symbols in (perts, genes)))
     protocol = EvaluationProtocol("folds", 5, seed=7)
     expected = cells_of(protocol, coded, parts_of(protocol, coded))
-    assert expected is not None
     folds = fold_views(rows, 5, seed=7)
     assert [folds.cells[row.pair_id] for row in rows] == expected.tolist()
 

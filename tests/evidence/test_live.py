@@ -142,7 +142,7 @@ def test_pathway_neighbours_pool_the_labels_in_view(tmp_path: Path) -> None:
 async def everything(client: SourceClient, name: str, view: LabelView) -> list[Evidence]:
     """All that a tool says when it is asked about some symbols in every way it can be asked."""
     tool = TOOLS[name]
-    spellings: list[str | None] = [None, "Stat1", "STAT1", "Jak1", "Cxcl10", "Gm12345"]
+    spellings = [None, "Stat1", "STAT1", "Jak1", "Cxcl10", "Gm12345"]
     return [
         await tool.run(pert, gene, PACKS, view, client)
         for pert in (spellings if "pert" in tool.takes else [None])
@@ -179,7 +179,7 @@ def test_neither_answers_nor_requests_change_with_a_hidden_label(tmp_path: Path,
 def test_other_tools_are_the_same_with_public_sources(tmp_path: Path, name: str) -> None:
     view = all_training(PAIRS)
 
-    async def without() -> list[Evidence]:
+    async def without():
         return await everything(None, name, view)  # type: ignore[arg-type]
 
     with testing.serve_fake_sources(WORLD) as server:

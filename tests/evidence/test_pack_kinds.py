@@ -17,7 +17,7 @@ MOUSE = ("Stat1", "Il6", "H2-K1", "1110059E24Rik", "mt-Nd1", "Gm12345", "Fas")
 HUMAN = ("STAT1", "IL6", "HLA-A", "C9orf85", "MT-ND6", "LOC100130417", "FAS")
 LPS = {"logfc": 0.5, "p_value": 0.0, "p_adj": 1, "mean_lps": 2.0, "mean_ctrl": 0}
 # Other files of JSON that people keep beside packs, in the shapes that are published with data sets of perturbations.
-NO_PACKS: dict[str, Any] = {
+NO_PACKS = {
     "gene sets by number and name": {
         "1-mitochondrial respiratory chain": ["MT-ND6", "MT-CO2"],
         "2-unfolded protein response": ["HSPA5", "HERPUD1"],
@@ -84,7 +84,7 @@ def test_every_kind_is_recognised_in_any_order_and_has_an_organism(
 
 @pytest.mark.parametrize("first", [True, False])
 def test_one_odd_entry_is_an_error_that_names_it_and_no_other_kind(first: bool) -> None:
-    content: dict[str, Any] = {symbol: ["Cell Cycle"] for symbol in MOUSE}
+    content = {symbol: ["Cell Cycle"] for symbol in MOUSE}
     odd = {"Stat2": "Cell Cycle"}
     with pytest.raises(
         InputError, match="'Stat2' has 'Cell Cycle', expected a list of pathways"

@@ -7,7 +7,6 @@ import logging
 import socket
 import sqlite3
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -20,8 +19,6 @@ from core import __version__
 from core.base.config import MYGENE, PUBMED, STRING, Settings, load_settings
 from core.base.errors import DeskError, InputError
 from core.base.net.response_cache import CachedResponse, ResponseCache
-from core.base.types import Evidence
-from core.evidence.source_client import SourceClient
 from core.evidence.sources import (
     SiteName,
     SourceError,
@@ -36,7 +33,7 @@ from tests.evidence.fake_sources import LIVE, WORLD, ask, run_with_client
 from tests.fakes import sources as testing
 from tests.fakes.sources import FakeServer, FaultName
 
-TOOL_OF: dict[SiteName, str] = {
+TOOL_OF = {
     "mygene": "gene_info",
     "string": "protein_interactions",
     "pubmed": "literature",
@@ -83,7 +80,7 @@ def test_what_is_expected_comes_along_up_to_a_thousand_and_each_is_kept_for_itse
 ) -> None:
     many = [f"P{number}" for number in range(1_500)]
 
-    async def work(client: SourceClient) -> None:
+    async def work(client):
         client.expect(["Jak1", "not one, but two"], many)
         await ask(client, "gene_info", "Jak1")
         await ask(client, "gene_info", "P7")
@@ -105,7 +102,7 @@ def test_what_is_expected_comes_along_up_to_a_thousand_and_each_is_kept_for_itse
 
 
 def test_two_who_ask_for_the_same_at_the_same_time_make_one_request(tmp_path: Path) -> None:
-    async def work(client: SourceClient) -> list[Evidence]:
+    async def work(client):
         return list(
             await asyncio.gather(*(ask(client, name, "Jak1") for name in LIVE for _ in range(5)))
         )
@@ -119,7 +116,7 @@ def test_two_who_ask_for_the_same_at_the_same_time_make_one_request(tmp_path: Pa
 
 
 def test_who_gives_up_waiting_takes_the_answer_from_nobody(tmp_path: Path) -> None:
-    async def work(client: SourceClient) -> Evidence:
+    async def work(client):
         first = asyncio.ensure_future(ask(client, "gene_info", "Jak1"))
         await asyncio.sleep(0)
         second = asyncio.ensure_future(ask(client, "gene_info", "Jak1"))
@@ -133,7 +130,7 @@ def test_who_gives_up_waiting_takes_the_answer_from_nobody(tmp_path: Path) -> No
 
 
 def test_leaving_ends_what_is_under_way(tmp_path: Path) -> None:
-    async def work(client: SourceClient) -> None:
+    async def work(client):
         waiting = asyncio.ensure_future(ask(client, "gene_info", "Stat1"))
         await asyncio.sleep(0.05)
         waiting.cancel()
@@ -146,7 +143,7 @@ def test_leaving_ends_what_is_under_way(tmp_path: Path) -> None:
 
 
 def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work(client: SourceClient) -> list[Evidence]:
+    async def work(client):
         return [await ask(client, name, symbol) for symbol in ("Jak1", "Stat1") for name in LIVE]
 
     with testing.serve_fake_sources(WORLD) as server:
@@ -154,7 +151,7 @@ def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             run_with_client(server, tmp_path, lambda client, name=name: ask(client, name, "Jak1"))
         came = len(server.requests)
 
-        def refuse(*_: object) -> None:
+        def refuse(*_):
             raise AssertionError("a socket was opened")
 
         monkeypatch.setattr(socket.socket, "connect", refuse)
@@ -187,7 +184,7 @@ def test_what_fails_in_passing_is_asked_again(
         assert len(server.times(source)) == without + without + 2
 
 
-KINDS: dict[FaultName, type[SourceError]] = {
+KINDS = {
     "busy": SourceSilent,
     "error": SourceSilent,
     "hang": SourceSilent,
@@ -205,7 +202,7 @@ KINDS: dict[FaultName, type[SourceError]] = {
 def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(
     tmp_path: Path, source: SiteName, fault: FaultName
 ) -> None:
-    async def work(client: SourceClient) -> Evidence:
+    async def work(client):
         server.fail(source, *[fault] * 20)
         if source == "mygene":
             with pytest.raises(KINDS[fault]):
@@ -241,7 +238,7 @@ def test_a_404_is_nothing_known_only_where_a_site_answers_so(tmp_path: Path) -> 
 
 @pytest.mark.soak
 def test_a_source_that_asks_for_time_is_left_alone_by_all(tmp_path: Path) -> None:
-    async def work(client: SourceClient) -> list[Evidence]:
+    async def work(client):
         await ask(client, "literature", "Jak1")
         server.fail("pubmed", "busy")
         return list(
@@ -264,7 +261,7 @@ def test_a_source_that_asks_for_time_is_left_alone_by_all(tmp_path: Path) -> Non
 
 
 def test_a_source_that_asks_for_too_much_time_is_given_up_at_once(tmp_path: Path) -> None:
-    async def work(client: SourceClient) -> list[Evidence]:
+    async def work(client):
         return [await ask(client, "gene_info", symbol) for symbol in ("Jak1", "Stat1")]
 
     with testing.serve_fake_sources(WORLD, retry_after="3600") as server:
@@ -294,7 +291,7 @@ def test_a_source_that_tells_no_version_is_used_without(tmp_path: Path) -> None:
 def test_who_asks_is_said_to_the_sources_and_to_nobody_else(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def work(client: SourceClient) -> list[Evidence]:
+    async def work(client):
         found = [await ask(client, name, "Jak1") for name in LIVE]
         server.fail("pubmed", "refused")
         return [*found, await ask(client, "literature", "Stat1")]
@@ -354,7 +351,7 @@ def replace_title(title: str) -> testing.FakeData:
 def test_what_would_be_taken_for_several_symbols_is_asked_of_nobody(
     tmp_path: Path, symbol: str
 ) -> None:
-    async def work(client: SourceClient) -> Sequence[Evidence]:
+    async def work(client):
         client.expect([symbol], [symbol])
         return [await ask(client, name, symbol) for name in LIVE]
 

@@ -75,8 +75,7 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
     try:
         work.send(None)
     except StopIteration as ended:
-        found: T = ended.value
-        return found
+        return ended.value
     work.close()
     raise AssertionError("it waits for something")
 
@@ -99,7 +98,7 @@ def answers(name: str, packs: Packs, view: LabelView) -> Iterator[Evidence]:
     """All that a tool says when it is asked about every symbol, in two cases, in every way it can be asked."""
     tool = TOOLS[name]
     symbols = {symbol for row in PAIRS for symbol in (row.pert, row.gene)}
-    spellings: list[str | None] = [None, *sorted(symbols | {symbol.upper() for symbol in symbols})]
+    spellings = [None, *sorted(symbols | {symbol.upper() for symbol in symbols})]
     for pert in spellings if "pert" in tool.takes else [None]:
         for gene in spellings if "gene" in tool.takes else [None]:
             given = sum(symbol is not None for symbol in (pert, gene))

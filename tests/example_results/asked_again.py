@@ -14,7 +14,7 @@ from core.features.asking.result import RowAskedAgain, compare_answers
 def examples() -> Sequence[Result]:
     again = {"P(DE)": (0.61, 0.58, 0.6, 0.63, 0.59), "P(up | DE)": (0.31, 0.35, 0.29, 0.3)}
     changed = {"P(DE)": (0.41, 0.42, 0.44, 0.4, 0.39), "P(up | DE)": (0.3, 0.36, 0.33, 0.3, 0.28)}
-    nothing: dict[str, tuple[float, ...]] = {"P(DE)": (), "P(up | DE)": ()}
+    nothing = {"P(DE)": (), "P(up | DE)": ()}
     few = {name: answers[:2] for name, answers in again.items()}
     stands = {"P(DE)": 0.6, "P(up | DE)": math.nan}
     changes = (

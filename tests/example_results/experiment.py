@@ -29,7 +29,7 @@ def estimate(value: float, se: float, limits: tuple[float, float] = (-1.0, 1.0))
 def _arm(name: str, change: float, se: float, *, is_moved: bool = False) -> ArmResult:
     deltas = {f"delta_{metric}": estimate(change, se) for metric in ("de", "dir", "mean")}
     scores = {metric: estimate(0.61 + change, se, (0.0, 1.0)) for metric in ("de", "dir", "mean")}
-    moved: dict[str, Estimate | float] = {}
+    moved = {}
     if is_moved:
         rng = np.random.default_rng(3)
         moved = {"moved": estimate(0.081, 0.01), "floor": estimate(0.052, 0.01)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Self
@@ -18,7 +18,7 @@ _PART = b"x" * (1 << 16)
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
 _OPENING = b'{"choices": [{"message": {"content": "'
 _WAITS = ("1e9", "-5", "soon", "nan", "", "9" * 5_000, "Mon, 01 Jan 1990 00:00:00 GMT")
-_USAGES: tuple[Any, ...] = (-1, "many", 1e308, math.nan, 10**20, None, [1])
+_USAGES = (-1, "many", 1e308, math.nan, 10**20, None, [1])
 _NO_LOGPROBS = (math.nan, -math.inf, -9999.0, None)
 
 
@@ -166,14 +166,14 @@ def _redirect() -> ServerResponse:
     )
 
 
-_REFUSALS: Mapping[str, int] = {
+_REFUSALS = {
     "error": 500,
     "unavailable": 503,
     "busy": 429,
     "busy_silent": 429,
     "busy_absurd": 429,
 }
-_BROKEN: Mapping[str, Callable[[bytes], Response | None]] = {
+_BROKEN = {
     "hang": lambda _: None,
     "dropped": lambda _: None,
     "redirect": lambda _: _redirect(),

@@ -77,7 +77,7 @@ def serve_in_thread(
     port: 0 for any that is free. tls: with the server's certificate, for https.
     """
     server = LoopbackServer(answer, tls)
-    addresses: queue.SimpleQueue[str] = queue.SimpleQueue()
+    addresses = queue.SimpleQueue()
     thread = threading.Thread(
         target=lambda: asyncio.run(server.run(port, addresses.put)), name=name, daemon=True
     )

@@ -77,7 +77,7 @@ def write_reply(prompt: ScriptedPrompt) -> str:
 
 def _write_points(sentences: list[str]) -> str:
     """First sentences of two sides as points: the second answers the first, which the judge takes up."""
-    first: dict[str, str] = {}
+    first = {}
     for speaker, sentence in pairwise(sentences):
         if re.fullmatch("[A-Z_]+:", speaker):
             first.setdefault(speaker[:-1], sentence)

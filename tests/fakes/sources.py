@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -39,12 +39,15 @@ MYGENE_VERSION, STRING_VERSION = "20260101", "12.0"
 _TERM = re.compile(r'"?([^"\[]+?)"?\[Title/Abstract\]')
 
 
+Texts = Mapping[str, str]  # by name
+
+
 class RecordedRequest(NamedTuple):
     """A request to a source; at: monotonic time of its arrival, in seconds."""
 
     source: SiteName
     path: str
-    params: Mapping[str, str]
+    params: Texts
     user_agent: str
     at: float
 
@@ -58,14 +61,14 @@ class FakeData:
 
     genes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     partners: Mapping[str, Sequence[Partner]] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Texts = field(default_factory=dict)
     articles: Sequence[Article] = ()
 
 
 def fake_data(
     symbols: Iterable[str],
     articles: Sequence[Article] = (),
-    aliases: Mapping[str, str] | None = None,
+    aliases: Texts | None = None,
 ) -> FakeData:
     """Return data in which every symbol has a name, a summary, ten processes, six pathways, and all other symbols as partners."""
     distinct = list(dict.fromkeys(symbols))
@@ -131,7 +134,7 @@ class FakeServer:
         """Return the response to a request; None closes the connection without one."""
         target = urlsplit(request.path)
         name, _, path = target.path.lstrip("/").partition("/")
-        sources: dict[str, SiteName] = {"mygene": "mygene", "string": "string", "pubmed": "pubmed"}
+        sources = {"mygene": "mygene", "string": "string", "pubmed": "pubmed"}
         if name not in sources:
             return json_response(404, {})
         params = dict(parse_qsl(target.query)) | dict(parse_qsl(request.body.decode()))
@@ -148,7 +151,7 @@ class FakeServer:
         self,
         fault: FaultName,
         good: ServerResponse,
-        params: Mapping[str, str],
+        params: Texts,
         reader: asyncio.StreamReader,
     ) -> ServerResponse | None:
         if fault == "hang":
@@ -185,9 +188,9 @@ def serve_fake_sources(data: FakeData, retry_after: str = "0.2") -> Iterator[Fak
         yield server
 
 
-def _answer_genes(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
+def _answer_genes(data: FakeData, params: Texts) -> ServerResponse:
     by_case = _by_case(data.genes)
-    hits: list[dict[str, Any]] = []
+    hits = []
     for query in params["q"].split(","):
         spellings = by_case.get(query.casefold(), [])
         hits += [{"query": query, "_id": symbol, **data.genes[symbol]} for symbol in spellings]
@@ -196,7 +199,7 @@ def _answer_genes(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     return json_response(200, hits)
 
 
-def _answer_ids(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
+def _answer_ids(data: FakeData, params: Texts) -> ServerResponse:
     """Return the proteins with a name or an alias, as STRING finds them."""
     by_case = _by_case(data.partners)
     hits = {
@@ -221,7 +224,7 @@ def _answer_ids(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     )
 
 
-def _answer_interactions(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
+def _answer_interactions(data: FakeData, params: Texts) -> ServerResponse:
     by_id = {_id(symbol): symbol for symbol in data.partners}
     symbols = [by_id[key] for key in params["identifiers"].split("\r") if key in by_id]
     interactions = [
@@ -239,7 +242,7 @@ def _answer_interactions(data: FakeData, params: Mapping[str, str]) -> ServerRes
     )
 
 
-def _answer_search(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
+def _answer_search(data: FakeData, params: Texts) -> ServerResponse:
     """Return the articles that contain every word; as PubMed does, a word that none contains is ignored and reported."""
     terms = [_TERM.fullmatch(term) for term in params["term"].split(" AND ")]
     words = [term.group(1) for term in terms if term]
@@ -253,7 +256,7 @@ def _answer_search(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
         : int(params["retmax"])
     ]
     unknown = [word for word, matches in pmids.items() if not matches]
-    result: dict[str, Any] = {"count": str(len(ids)), "idlist": ids}
+    result = {"count": str(len(ids)), "idlist": ids}
     return json_response(
         200,
         {
@@ -263,7 +266,7 @@ def _answer_search(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     )
 
 
-def _answer_articles(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
+def _answer_articles(data: FakeData, params: Texts) -> ServerResponse:
     pmids = params["id"].split(",")
     articles = "".join(_as_xml(article) for article in data.articles if article.pmid in pmids)
     head = '<?xml version="1.0" ?>\n<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "https://dtd.example/p.dtd">\n'
@@ -290,7 +293,7 @@ def _contains(article: Article, word: str) -> bool:
 
 
 def _by_case(symbols: Iterable[str]) -> dict[str, list[str]]:
-    spellings: dict[str, list[str]] = defaultdict(list)
+    spellings = defaultdict(list)
     for symbol in symbols:
         spellings[symbol.casefold()].append(symbol)
     return spellings
@@ -300,7 +303,7 @@ def _id(symbol: str) -> str:
     return f"10090.{symbol.encode().hex()}"
 
 
-_ANSWERS: Mapping[str, Callable[[FakeData, Mapping[str, str]], ServerResponse]] = {
+_ANSWERS = {
     "metadata": lambda _data, _params: json_response(200, {"build_version": MYGENE_VERSION}),
     "query": _answer_genes,
     "json/version": lambda _data, _params: json_response(200, [{"string_version": STRING_VERSION}]),

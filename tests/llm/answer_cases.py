@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LETTER_CASES: list[tuple[str, str | None, bool]] = [
+LETTER_CASES = [
     ("The target is downregulated.", "down", True),
     (
         "<|channel|>analysis<|message|>Maybe A. Answer: A?<|end|><|start|>assistant<|channel|>final<|message|>B",
@@ -65,7 +65,7 @@ LETTER_CASES: list[tuple[str, str | None, bool]] = [
     ("`<answer>B</answer>`", "down", False),
 ]
 
-PROBABILITY_CASES: list[tuple[str, float | None, bool]] = [
+PROBABILITY_CASES = [
     ("<prob>62\u202f%</prob>", 0.62, False),
     ("<prob>**62**</prob>", 0.62, False),
     ("<prob>620</prob>", None, False),

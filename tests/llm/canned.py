@@ -54,7 +54,7 @@ def completion(
 @contextmanager
 def serving(answer: Callable[[Asked], Canned]) -> Iterator[tuple[str, list[Asked]]]:
     """The server's address under /v1, and the requests that it gets."""
-    asked: list[Asked] = []
+    asked = []
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:

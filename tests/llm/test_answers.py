@@ -457,7 +457,7 @@ HOSTILE = [
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     """Sixteen times the text may take 64 times as long, not 256 times, as it would where time grew as the square."""
 
-    def seconds(n: int) -> float:
+    def seconds(n):
         text = piece * (n // len(piece))
         best = float("inf")
         for _ in range(3):

@@ -7,7 +7,7 @@ import random
 import re
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def complete(
     """The replies or errors of these requests, asked one after the other by one client."""
 
     async def ask() -> list[Any]:
-        found: list[Any] = []
+        found = []
         async with Client(
             endpoint(url, **limits),
             cache=cache,
@@ -263,12 +263,12 @@ def test_answers_with_logprobs_overrule_those_without() -> None:
     """All are asked for at the same time, and those without them arrive first."""
     given = Canned(completion(logprobs=LOGPROBS))
 
-    def play_late(asked: Asked) -> Canned:
+    def play_late(asked):
         if asked.body["seed"] == 3:
             time.sleep(0.2)
         return given if asked.body["seed"] >= 3 else Canned(completion())
 
-    async def work(client: Client) -> list[Any]:
+    async def work(client):
         first = [client.complete(replace(WITH_LOGPROBS, seed=seed)) for seed in range(4)]
         found = list(await asyncio.gather(*first, return_exceptions=True))
         return [*found, await client.complete(replace(WITH_LOGPROBS, seed=4))]
@@ -371,7 +371,7 @@ def test_tokens_that_no_server_counts_are_estimated() -> None:
 
 
 def test_fewer_logprobs_are_asked_for_where_a_server_allows_fewer() -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         if asked.body["top_logprobs"] > 5:
             return Canned(
                 {"error": {"message": "top_logprobs must be less than or equal to 5"}}, 400
@@ -397,7 +397,7 @@ def test_calls_go_out_as_the_endpoint_wants_them() -> None:
         api_version="2026-01-01",
     )
 
-    async def work(client: Client) -> list[Any]:
+    async def work(client):
         return [await client.complete(client.prepare(replace(ASK, seed=1)))]
 
     with serving(play(Canned(completion()))) as (url, asked):
@@ -431,7 +431,7 @@ def in_tokens(key: str | None) -> dict[str, Any]:
     }
 
 
-HOSTILE: Sequence[Callable[[Asked], Canned]] = [
+HOSTILE = [
     lambda asked: Canned({"error": {"message": f"Incorrect API key provided: {asked.key}"}}, 401),
     lambda asked: Canned(f"<html>{asked.key}</html>", 500),
     lambda asked: Canned(f"{{{asked.key}"),
@@ -508,7 +508,7 @@ class TestWithACache:
         assert second == replace(first, cached=True)
 
     def test_a_cached_answer_by_another_model_is_counted_too(self, cache: ReplyCache) -> None:
-        async def count(url: str) -> dict[str, int]:
+        async def count(url):
             async with Client(endpoint(url), cache=cache) as client:
                 await client.complete(ASK)
                 return dict(client.other_models)
@@ -562,16 +562,16 @@ def run_together(
 
 def test_a_call_that_waits_does_not_hold_a_place() -> None:
     """With room for one request, the second call is answered while the first one waits for its retry."""
-    order: list[str] = []
+    order = []
 
-    async def work(client: Client) -> None:
-        async def ask(name: str, request: Request) -> None:
+    async def work(client):
+        async def ask(name, request):
             await client.complete(request)
             order.append(name)
 
         await asyncio.gather(ask("first", ASK), ask("second", replace(ASK, seed=1)))
 
-    async def until_the_other_is_done(_: float) -> None:
+    async def until_the_other_is_done(_):
         while not order:
             await asyncio.sleep(0.001)
 
@@ -586,7 +586,7 @@ def test_a_client_needs_room_for_one() -> None:
 
 
 def test_a_cancelled_call_ends_and_gives_its_place_back() -> None:
-    async def work(client: Client) -> Reply:
+    async def work(client):
         task = asyncio.create_task(client.complete(ASK))
         await asyncio.sleep(0.05)
         task.cancel()
@@ -594,7 +594,7 @@ def test_a_cancelled_call_ends_and_gives_its_place_back() -> None:
             await task
         return await client.complete(replace(ASK, seed=1))
 
-    def slow_first(asked: Asked) -> Canned:
+    def slow_first(asked):
         if asked.number == 0:
             time.sleep(0.3)
         return Canned(completion())

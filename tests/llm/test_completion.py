@@ -86,7 +86,6 @@ def test_logprobs_are_plain_tuples_and_null_is_nan() -> None:
     for spelled, holds in (("null", math.isnan), ("NaN", math.isnan), ("-Infinity", math.isinf)):
         answer = read_answer(raw.replace('"logprob": null', f'"logprob": {spelled}'))
         assert isinstance(answer, Answer)
-        assert answer.logprobs is not None
         assert holds(answer.logprobs[0].logprob)
 
 
@@ -295,7 +294,6 @@ def test_thinking_in_the_content_is_no_content(
 )
 def test_an_end_that_is_none(body: Any, kind: str, said: str) -> None:
     fault = fault_of_ending(read(body))
-    assert fault is not None
     assert (fault.kind, fault.retryable) == (kind, kind == "unanswered")
     assert fault.message.startswith(said)
     assert fault.usage == Usage(prompt_tokens=3, completion_tokens=2)

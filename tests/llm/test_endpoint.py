@@ -106,7 +106,7 @@ def test_nobody_listens() -> None:
 def test_keys_of_the_environment_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
 
-    async def once(url: str) -> None:
+    async def once(url):
         transport = ModelTransport(Endpoint(url), 1)
         await transport.send("GET", "/models")
         await transport.close()
@@ -130,19 +130,19 @@ def test_requests_are_those_of_the_openai_package_and_made_from_one_pattern(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     leave_out_aiohttp(monkeypatch)  # the transport that the package takes unless it is told
-    seen: list[ReceivedRequest] = []
-    built: list[str] = []
+    seen = []
+    built = []
     build = AsyncClient.build_request
 
-    def build_request(self: AsyncClient, method: str, url: Any, **options: Any) -> Any:
+    def build_request(self, method, url, **options):
         built.append(str(url))
         return build(self, method, url, **options)
 
-    async def answer(request: ReceivedRequest, _: asyncio.StreamReader) -> ServerResponse:
+    async def answer(request, _):
         seen.append(request)
         return ServerResponse(200, b"{}")
 
-    async def send_all(url: str) -> None:
+    async def send_all(url):
         calls = CallSettings(extra_headers='{"X-Team": "b"}', api_version="2026-01-01")
         endpoint = Endpoint(url, ServerAccess.of(url, KEY), calls=calls)
         async with AsyncOpenAI(
@@ -184,15 +184,15 @@ def test_connections_are_kept_and_no_more_than_requests_at_a_time(
 ) -> None:
     if library == "httpx2":
         leave_out_aiohttp(monkeypatch)
-    connections: list[asyncio.StreamReader] = []
+    connections = []
 
-    async def answer(_: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse:
+    async def answer(_, reader):
         if reader not in connections:
             connections.append(reader)
         await asyncio.sleep(0.05)
         return ServerResponse(200, b"{}")
 
-    async def send_all(url: str) -> list[int]:
+    async def send_all(url):
         transport, used = ModelTransport(Endpoint(url), 3), []
         for at_once in (1, 1, 3, 1, 3):
             each = (transport.send("POST", "/x", "{}") for _ in range(at_once))

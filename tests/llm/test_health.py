@@ -105,7 +105,7 @@ def test_a_model_that_is_named_is_asked_without_a_list(listed: Canned) -> None:
 def test_a_parameter_that_is_refused_is_found_with_what_to_set(
     refused: str, message: str, remedy: str
 ) -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         if asked.body is None:
             return Canned({"data": [{"id": "m"}]})
         return Canned({"detail": message}, 422) if refused in asked.body else Canned(completion())
@@ -126,7 +126,7 @@ def test_a_parameter_that_is_refused_is_found_with_what_to_set(
     ("says", "most"), [("must be less than or equal to 5", 5), ("top_logprobs: too many", 10)]
 )
 def test_as_many_logprobs_as_the_server_allows(says: str, most: int) -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         if asked.body is None:
             return Canned({"data": [{"id": "m"}]})
         if asked.body.get("top_logprobs", 0) > most:
@@ -175,7 +175,7 @@ def test_a_server_without_logprobs(script: Script) -> None:
     ],
 )
 def test_whether_a_server_answers_by_schema(answer: Canned, structured: bool) -> None:
-    def respond(asked: Asked) -> Canned:
+    def respond(asked):
         usual = Canned(MODELS) if asked.body is None else Canned(completion())
         return answer if asked.body and "response_format" in asked.body else usual
 

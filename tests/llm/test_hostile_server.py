@@ -97,7 +97,7 @@ def test_a_list_of_models_without_an_end_is_cut() -> None:
 def test_nothing_is_downloaded_once_an_answer_is_given_up(mode: str) -> None:
     """The server stops sending while the client is still there, since its connection is closed."""
 
-    async def ask(url: str) -> None:
+    async def ask(url):
         async with Client(Endpoint(f"{url}/{mode}/v1", timeout_s=TIMEOUT_S, retries=0)) as client:
             with pytest.raises(ModelError):
                 await client.complete(Request("m", (Message("user", mode),)), lambda _: None)

@@ -86,7 +86,7 @@ def test_the_text_is_read_a_limited_number_of_times(
 ) -> None:
     n_read = 0
 
-    def count(whole: str) -> object:
+    def count(whole):
         nonlocal n_read
         n_read += len(whole)
         return part_thinking(whole)

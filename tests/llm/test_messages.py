@@ -13,7 +13,7 @@ from core.base.errors import InputError
 from core.llm.messages import Message, Request, Usage
 
 ASK = Request("m", (Message("system", "Be brief."), Message("user", "Wirkt Cbfb auf Mmp14? „ja“")))
-OTHER: dict[str, Any] = {
+OTHER = {
     "model": "n",
     "messages": (Message("user", "?"),),
     "seed": 42,

@@ -17,7 +17,7 @@ from core.llm import server_pool
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError, Refused
-from core.llm.messages import Message, Outcome, Reply, Request
+from core.llm.messages import Message, Reply, Request
 from core.llm.server_pool import ServerPool
 from tests.fakes.http_server import (
     Answer,
@@ -73,7 +73,7 @@ def ask(
     servers: str, use: Callable[[Client, ServerPool], Awaitable[Any]], concurrency: int = 6
 ) -> tuple[Any, list[str]]:
     """What `use` returns of a client of these servers, and the lines that the pool said."""
-    said: list[str] = []
+    said = []
 
     async def run() -> Any:
         pool = ServerPool(servers, LIMITS, MODEL, concurrency, said.append)
@@ -95,7 +95,7 @@ async def ask_many(client: Client, number: int = 60) -> list[Reply | BaseExcepti
 def test_the_server_with_the_fewest_requests_is_asked() -> None:
     with serving(Script(delay_s=0.01)) as fast, serving(Script(delay_s=0.1)) as slow:
 
-        async def use(client: Client, pool: ServerPool) -> Any:
+        async def use(client, pool):
             return await ask_many(client), pool.states
 
         (replies, statuses), _ = ask(f"{fast},{slow}", use)
@@ -115,11 +115,11 @@ def test_a_server_that_fails_rests_and_its_requests_go_elsewhere() -> None:
     ):
         broken = f"{address}/v1"
 
-        async def use(client: Client, pool: ServerPool) -> Any:
+        async def use(client, pool):
             await client.complete(request(99))
             while any(s.state == "checking" for s in pool.states):
                 await asyncio.sleep(0.01)
-            outcomes: list[Outcome] = []
+            outcomes = []
             client.on_call = outcomes.append
             replies = await ask_many(client)
             return replies, outcomes, {s.address: s for s in pool.states}
@@ -139,7 +139,7 @@ def test_a_server_that_fails_rests_and_its_requests_go_elsewhere() -> None:
 
 @pytest.mark.soak
 def test_a_refusal_of_one_server_alone_is_retried_elsewhere_and_one_of_all_is_final() -> None:
-    async def use(client: Client, _pool: ServerPool) -> Any:
+    async def use(client, _pool):
         return await ask_many(client, 12)
 
     with serve_in_thread(refusing(404), "refusing") as other, serving() as well:
@@ -161,7 +161,7 @@ def test_a_refusal_of_one_server_alone_is_retried_elsewhere_and_one_of_all_is_fi
 def test_rests_grow_and_a_request_waits_for_the_first_server_that_comes() -> None:
     port = free_port()
 
-    async def use(client: Client, pool: ServerPool) -> Any:
+    async def use(client, pool):
         asking = asyncio.create_task(client.complete(request(0)))
         while not pool.notice:
             await asyncio.sleep(0.01)
@@ -185,7 +185,7 @@ def test_rests_grow_and_a_request_waits_for_the_first_server_that_comes() -> Non
 
 
 def test_the_first_listed_server_decides_what_is_served_whichever_is_faster() -> None:
-    async def use(client: Client, pool: ServerPool) -> Any:
+    async def use(client, pool):
         await ask_many(client, 6)
         while any(
             s.state in ("checking", "resting") for s in pool.states
@@ -202,10 +202,10 @@ def test_the_first_listed_server_decides_what_is_served_whichever_is_faster() ->
 
 
 def test_a_first_server_without_the_model_is_compared_with_no_other() -> None:
-    async def answer(_received: ReceivedRequest, _reader: object) -> ServerResponse:
+    async def answer(_received, _reader):
         return json_response(200, {"data": [{"id": "other"}]})
 
-    async def use(client: Client, _pool: ServerPool) -> Any:
+    async def use(client, _pool):
         return await ask_many(client, 6)
 
     with serve_in_thread(answer, "other") as address, serving() as well:
@@ -222,13 +222,13 @@ def test_a_pool_without_an_address_is_refused() -> None:
 
 def test_an_unlisted_server_in_a_file_that_is_read_again_is_never_asked(tmp_path: Path) -> None:
     file = tmp_path / "servers.txt"
-    asked: list[str] = []
+    asked = []
 
-    async def count(received: ReceivedRequest, _reader: object) -> ServerResponse:
+    async def count(received, _reader):
         asked.append(received.path)
         return json_response(200, {"data": []})
 
-    async def use(pool: ServerPool, said: list[str], stranger: str) -> tuple[str, ...]:
+    async def use(pool, said, stranger):
         async with Client(LIMITS, servers=pool) as client:
             await client.complete(request(1))
             file.write_text(f"{listed}\n{stranger}\n")
@@ -240,9 +240,9 @@ def test_an_unlisted_server_in_a_file_that_is_read_again_is_never_asked(tmp_path
     with serving(Script()) as listed, serve_in_thread(count, "stranger") as stranger:
         file.write_text(f"{listed}\n")
         endpoint = replace(LIMITS, access=ServerAccess(listed=(listed,), only_listed=True))
-        said: list[str] = []
+        said = []
 
-        async def run() -> tuple[str, ...]:
+        async def run():
             return await use(
                 ServerPool(str(file), endpoint, MODEL, 2, said.append), said, f"{stranger}/v1"
             )

@@ -27,7 +27,7 @@ def content_of(answer: StreamedAnswer) -> str | None:
 
 @pytest.mark.soak
 def test_four_times_the_chunks_take_four_times_as_long_and_not_sixteen_times() -> None:
-    def seconds(n: int) -> float:
+    def seconds(n):
         text, best = (TOKEN * n + DONE).decode(), float("inf")
         for _ in range(2):
             began_at = time.process_time()

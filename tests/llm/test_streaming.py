@@ -15,7 +15,7 @@ from core.llm.completion import AnswerFault, read_answer
 from core.llm.errors import Malformed, ModelError
 from core.llm.messages import Message, Reply, Request
 from core.llm.streamed_answer import StreamedAnswer
-from core.llm.streaming import Words, join_stream
+from core.llm.streaming import join_stream
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Faults, Script, request_counts, serving
 from tests.llm.canned import ASK, KEY, Canned, completion, cut, outcomes
@@ -79,7 +79,7 @@ def test_a_stream_is_joined_to_the_answer_that_it_was_cut_from(
     )
     joined, expected = read_answer(join_stream(stream.decode())), read_answer(json.dumps(whole))
     assert repr(joined) == repr(expected)  # NaN is like NaN there
-    heard: list[tuple[str, str]] = []
+    heard = []
     answer = StreamedAnswer(1 << 20, lambda *new: heard.append(new))
     assert [answer.take(part) for part in cut(stream, seed)].index(True) >= 0
     assert answer.whole() == join_stream(stream.decode())
@@ -205,7 +205,7 @@ def test_a_stream_that_breaks_off_is_asked_for_again_and_its_words_are_told_apar
     whole = {"model": "m", **completion("up it is", logprobs=None)}
     parts = list(scripted_server.stream_parts(whole, [], ["up ", "it ", "is"]))
     bodies = [b"".join(parts[:3]).decode(), b"".join(parts).decode()]
-    heard: list[Words] = []
+    heard = []
     with canned(lambda asked: Canned(bodies[min(asked.number, 1)])) as (url, asked):
         [found] = outcomes(url, [ASK], heard)
     assert isinstance(found, Reply)
@@ -226,7 +226,7 @@ def test_a_stream_that_breaks_off_is_asked_for_again_and_its_words_are_told_apar
 
 def streamed(deltas: list[Any]) -> str:
     """The body of a stream of these deltas' content."""
-    chunks: list[Any] = [{"choices": [{"delta": {"content": delta}}]} for delta in deltas]
+    chunks = [{"choices": [{"delta": {"content": delta}}]} for delta in deltas]
     chunks.append(
         {
             "choices": [{"delta": {}, "finish_reason": "stop"}],
@@ -259,7 +259,7 @@ def streamed(deltas: list[Any]) -> str:
 def test_what_is_heard_is_what_is_read_however_a_server_streams_its_thinking(
     deltas: list[Any],
 ) -> None:
-    heard: list[Words] = []
+    heard = []
     with canned(lambda _: Canned(streamed(deltas))) as (url, _):
         [found] = outcomes(url, [ASK], heard)
     assert isinstance(found, Reply)
@@ -270,7 +270,7 @@ def test_what_is_heard_is_what_is_read_however_a_server_streams_its_thinking(
 
 
 def test_a_server_that_does_not_stream_is_asked_without_and_not_again() -> None:
-    heard: list[Words] = []
+    heard = []
     with serving(Script(streams=False)) as url:
         first, second = outcomes(
             url, [Request("scripted", (Message("user", text),)) for text in ("a", "b")], heard

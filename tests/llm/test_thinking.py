@@ -111,7 +111,7 @@ def test_the_answer_is_a_part_of_the_text(whole: str) -> None:
 @pytest.mark.few(10)
 @pytest.mark.parametrize("piece", [*PIECES, "<", "&lt;think", "<|channel|>x<|message|>", "<|a|>"])
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
-    def seconds(n: int) -> float:
+    def seconds(n):
         text = piece * (n // len(piece))
         best = float("inf")
         for _ in range(3):

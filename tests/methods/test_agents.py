@@ -270,7 +270,7 @@ def test_whatever_goes_wrong_keeps_the_calls_that_were_made() -> None:
 def test_an_answer_takes_the_place_of_a_failure() -> None:
     tries = iter((True, False))
 
-    def at_first_broken(query: Query) -> Answer:
+    def at_first_broken(query):
         if next(tries):
             raise OSError(f"{__file__} is busy")
         return Answer("ok", "the second try", {"symbol": query.symbol})
@@ -302,7 +302,7 @@ def test_prompts_hold_all_that_is_sent_but_the_pair_and_what_tools_say() -> None
 def test_a_tool_that_raises_shows_no_path(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(query: Query) -> Answer:
+    def broken(query):
         raise ZeroDivisionError(f"{__file__} is broken for {query.symbol}")
 
     with another_tool(broken):
@@ -349,7 +349,7 @@ def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.Monke
 
 
 def test_a_system_prompt_that_is_too_long_fails_before_anything_is_asked() -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         return Canned({"count": 16_385}) if asked.path == "/tokenize" else Canned(completion(DONE))
 
     with canned(answer) as (url, asked), pytest.raises(RowFailed) as failed:
@@ -361,7 +361,7 @@ def test_a_system_prompt_that_is_too_long_fails_before_anything_is_asked() -> No
 def test_a_conversation_that_no_longer_fits_loses_its_oldest_step_and_says_so() -> None:
     said = iter((step("base_rates"), step("gene_class", symbol="Abc"), None, DONE, probabilities()))
 
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         if asked.path != CHAT:
             return Canned({"error": "no"}, 404)
         reply = next(said)
@@ -431,7 +431,7 @@ def test_concurrent_rows_are_counted_apart(method: RowMethod, n: int, tmp_path: 
     """Rows at once on one server: each row's calls and tokens are those of its own conversation, and all add up."""
     pairs = [Pair(f"P{i}_G{i}", f"P{i}", f"G{i}", None, "test") for i in range(n)]
 
-    async def all_rows(url: str) -> list[RowResult]:
+    async def all_rows(url):
         cache = ReplyCache(tmp_path / "replies.sqlite")
         async with Client(
             Endpoint(url, backoff_s=0.001, longest_backoff_s=0.001), concurrency=64, cache=cache

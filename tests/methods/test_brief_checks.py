@@ -300,7 +300,7 @@ def test_both_genes_are_named_as_words_of_their_own(text: str, pair_id: str) -> 
     plain = text.translate(str.maketrans({"–": "-", "’": "'", "\u202f": " ", "*": None}))
     parts = pair_id.split("_")
 
-    def names(symbol: str) -> bool:
+    def names(symbol):
         return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", plain, re.IGNORECASE) is not None
 
     expected = any(

@@ -29,8 +29,8 @@ from core.methods.conversation import (
 )
 from core.methods.debate import METHOD
 from tests.evidence.world import TEST, pair
-from tests.fakes.scripted import Script, ScriptedPrompt, request_counts, serving
-from tests.llm.canned import Asked, Canned, completion
+from tests.fakes.scripted import Script, request_counts, serving
+from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import BLIND, VIEW, LabelView, context
 
@@ -54,7 +54,7 @@ def test_calls_are_grouped_by_voice_whoever_is_first() -> None:
         CallSpec("dir", "UP", 3, 100),
     ]
 
-    def answer(prompt: ScriptedPrompt) -> str:
+    def answer(prompt):
         return "unclear" if "No probability can be read" not in prompt.text else "<prob>5</prob>"
 
     with serving(Script(answer=answer)) as url:
@@ -66,13 +66,13 @@ def test_calls_are_grouped_by_voice_whoever_is_first() -> None:
 
 
 def test_what_is_read_at_once_is_not_asked_again() -> None:
-    async def read(url: str) -> tuple[float | Unread, int]:
+    async def read(url):
         async with Client(Endpoint(url)) as client:
             row = RowConversation(context(METHOD, client), TEST)
             found = await row.read(ANYONE, WORDS, read_probability, ask_probability_again)
             return found.value, len(row.calls)
 
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         assert asked.number == 0
         return Canned(completion("<prob>62.5</prob>"))
 
@@ -81,7 +81,7 @@ def test_what_is_read_at_once_is_not_asked_again() -> None:
 
 
 def test_a_failed_call_is_kept_with_what_was_said() -> None:
-    async def fail(url: str) -> tuple[Call, ...]:
+    async def fail(url):
         async with Client(Endpoint(url, retries=1, backoff_s=0)) as client:
             row = RowConversation(context(METHOD, client), TEST)
             with pytest.raises(Unanswered):
@@ -99,11 +99,11 @@ def test_a_failed_call_is_kept_with_what_was_said() -> None:
 
 @pytest.mark.parametrize("error", [Refused("no such model"), ZeroDivisionError()])
 def test_a_rows_failure_carries_its_calls_whatever_it_was(error: Exception) -> None:
-    async def fail(url: str) -> None:
+    async def fail(url):
         async with Client(Endpoint(url)) as client:
             row = RowConversation(context(METHOD, client), TEST)
 
-            async def work() -> None:
+            async def work():
                 await row.ask(ANYONE, WORDS)
                 raise error
 
@@ -116,7 +116,7 @@ def test_a_rows_failure_carries_its_calls_whatever_it_was(error: Exception) -> N
 
 
 def test_rows_that_ask_the_same_at_once_or_later_share_one_call() -> None:
-    async def shared(url: str) -> tuple[list[tuple[Call, ...]], list[str]]:
+    async def shared(url):
         async with Client(Endpoint(url, retries=0)) as client:  # without a cache on the disk
             here = context(METHOD, client)
             rows = [RowConversation(here, TEST) for _ in range(5)]
@@ -148,10 +148,10 @@ def test_a_shared_call_that_fails_fails_every_row_that_waits_and_is_made_again_b
 ):
     answers = iter([Canned({"error": "down"}, 503)])
 
-    def answer(_: Asked) -> Canned:
+    def answer(_):
         return next(answers, Canned(completion("Better.")))
 
-    async def shared(url: str) -> tuple[list[object], list[tuple[Call, ...]]]:
+    async def shared(url):
         async with Client(Endpoint(url, retries=0)) as client:
             here = context(METHOD, client)
             rows = [RowConversation(here, TEST) for _ in range(3)]
@@ -180,9 +180,9 @@ def test_without_a_client_nobody_is_asked() -> None:
 
 
 def test_together_ends_everything_before_it_raises_the_first_failure() -> None:
-    ended: list[str] = []
+    ended = []
 
-    async def work(name: str, delay_s: float, error: Exception | None = None) -> str:
+    async def work(name, delay_s, error=None):
         await asyncio.sleep(delay_s)
         ended.append(name)
         if error:

@@ -28,7 +28,7 @@ from tests.fakes.scripted import (
     scripted_probabilities,
     serving,
 )
-from tests.llm.canned import Asked, Canned, completion
+from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import ARGUED, BLIND, predict
 
@@ -127,7 +127,7 @@ def test_a_number_is_read_as_it_was_said() -> None:
 def test_who_is_shown_what() -> None:
     with serving() as url:
         found = predict(METHOD, url, rounds=2, shots=2, context="site")
-    by_voice: dict[tuple[str, str], list[Call]] = {}
+    by_voice = {}
     for call in found.calls:
         by_voice.setdefault((call.stage, call.role), []).append(call)
     assert list(by_voice) == [
@@ -177,7 +177,7 @@ def test_a_model_that_answers_an_option_to_everything_is_found_out(judge: str) -
 
 
 def test_a_brief_that_gets_better_when_asked_again_is_taken() -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         if asked.path != CHAT:
             return Canned({"count": 200})
         messages = asked.body["messages"]
@@ -219,7 +219,7 @@ def test_a_brief_that_concludes_for_the_other_side_is_flagged() -> None:
 
 
 def test_several_seeds_are_averaged() -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         if asked.path != CHAT:
             return Canned({"error": "no"}, 404)
         return Canned(
@@ -246,9 +246,9 @@ def test_several_seeds_are_averaged() -> None:
 def test_a_judge_who_is_asked_again_reads_the_same_briefs() -> None:
     """Each verdict has a seed of its own, the first the debate's; what cannot be read is left out of the mean."""
     said = {7: "<prob>20</prob>", 1_000_010: "<prob>50</prob>", 2_000_013: "no idea"}
-    read: set[str] = set()
+    read = set()
 
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         if asked.path != CHAT:
             return Canned({"error": "no"}, 404)
         messages = asked.body["messages"]
@@ -301,7 +301,7 @@ def test_independent_calls_go_out_together() -> None:
 
 
 def test_the_same_row_comes_out_the_same() -> None:
-    def once() -> RowResult:
+    def once():
         with serving(Script(faults=Faults(wrong_format=0.3))) as url:
             return predict(METHOD, url, rounds=2)
 

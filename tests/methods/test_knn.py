@@ -136,7 +136,6 @@ def _check_named(world: World, weights: np.ndarray, lines: list[re.Match[str] | 
     top = sorted((share for share, *_ in expected.values()), reverse=True)[:MOST_NEIGHBOURS]
     assert len(lines) == len(top)
     for line, share in zip(lines, top, strict=True):
-        assert line is not None
         assert float(line[3]) == pytest.approx(100 * share, abs=0.051)
         if world.weighting.axis == "both":  # repeated rows of a pair stand there one by one
             continue
@@ -149,7 +148,7 @@ def _check_named(world: World, weights: np.ndarray, lines: list[re.Match[str] | 
 def _by_name(world: World, weights: np.ndarray) -> dict[str, list[float]]:
     """Name → share, similarity, and rows that are up, down, changed, none; for both axes every row is a name of its own."""
     axis = world.weighting.axis
-    found: dict[str, list[float]] = {}
+    found = {}
     for j in np.flatnonzero(weights):
         name = f"row {j}" if axis == "both" else f"s{getattr(world.rows, axis)[j]}"
         entry = found.setdefault(

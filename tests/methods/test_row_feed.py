@@ -5,17 +5,16 @@ from __future__ import annotations
 from core.base.types import Pair
 from core.features.asking.page.live_row import LiveRow
 from core.llm.streaming import Words
-from core.methods.row_feed import Event, RowFeed
+from core.methods.row_feed import RowFeed
 
 
 def test_everybody_who_watches_a_row_hears_all_of_it() -> None:
     feed = RowFeed(Pair("Pa_Ga", "Pa", "Ga", None, "test"))
-    first: list[Event] = []
-    second: list[Event] = []
+    first = []
+    second = []
     to_first, to_second = first.append, second.append
     feed.attach(to_first)
     on_words = feed.begin_call(0, "de", "EFFECT", 0)
-    assert on_words is not None
     on_words(Words("one ", "", 1))
     feed.attach(to_second)
     on_words(Words("two", "", 1))
@@ -37,7 +36,6 @@ def test_words_that_turn_out_to_be_thinking_are_thinking_for_all_who_watch_also_
     early, late = LiveRow(), LiveRow()
     feed.attach(lambda event: early.take([event]))
     on_words = feed.begin_call(0, "de", "JUDGE", 0)
-    assert on_words is not None
     on_words(Words("Is it A?", "", 1))
     on_words(Words("It is B", "Is it A?", 1, is_anew=True))
     feed.attach(lambda event: late.take([event]))

@@ -17,7 +17,7 @@ from core.base.types import Flag, RowResult
 from core.features.arguments.methods.judge_rubric import reading_options
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.errors import Declined, Malformed, ModelError, Refused, Truncated
+from core.llm.errors import Declined, Malformed, Refused, Truncated
 from core.methods.base import RowFailed, TextsOfRun, method_named
 from core.runs.dependencies import ReadsTexts
 from tests.evidence.world import TEST
@@ -25,7 +25,7 @@ from tests.features.arguments.test_judge_rubric import RUBRIC, TEXTS
 from tests.llm.canned import Asked, Canned, completion, serving
 from tests.methods.world import context, predict
 
-METHODS: dict[str, dict[str, Any]] = {
+METHODS = {
     "prompt_only": {"seeds": "42"},
     "local_model": {"answers": "letters"},
     "debate": {"rounds": 0},
@@ -55,9 +55,7 @@ def good(asked: Asked) -> str:
 
 def stream(*deltas: Any) -> str:
     usage = {"prompt_tokens": 3, "completion_tokens": 2}
-    chunks: list[dict[str, Any]] = [
-        {"choices": [{"delta": {"content": delta}}]} for delta in deltas
-    ]
+    chunks = [{"choices": [{"delta": {"content": delta}}]} for delta in deltas]
     chunks[-1]["choices"][0]["finish_reason"] = "stop"
     chunks.append({"choices": [], "usage": usage})
     return "".join(
@@ -75,7 +73,7 @@ DRAFT = "A draft: <answer>A</answer> <prob>5</prob> [[ ## p_de ## ]]\n1\n\n"
 HARMONY = (
     f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant<|channel|>final<|message|>"
 )
-WRAPPED: dict[str, Wrap] = {
+WRAPPED = {
     "plain": lambda text: completion(text),
     "thinks inline": lambda text: completion(f"<think>{DRAFT}</think>\n\n{text}"),
     "harmony": lambda text: completion(f"{HARMONY}{text}<|return|>"),
@@ -91,7 +89,7 @@ WRAPPED: dict[str, Wrap] = {
     ),
 }
 # What the first answer to each request is, before a right one.
-AT_FIRST: dict[str, Canned] = {
+AT_FIRST = {
     "a rate limit": Canned(
         {"error": {"message": "Rate limit reached. Please try again in 1ms."}},
         429,
@@ -102,7 +100,7 @@ AT_FIRST: dict[str, Canned] = {
     "no choices": Canned({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}),
     "half an answer": Canned(json.dumps(completion("<answer>A</answer>"))[:-9]),
 }
-NO_ANSWER: dict[str, tuple[Wrap, type[ModelError]]] = {
+NO_ANSWER = {
     "refusal": (lambda _: completion(None, message={"refusal": "I can't."}), Declined),
     "length": (lambda text: completion(text, "length"), Truncated),
     "an unclosed thought": (lambda text: completion(f"<think>{text}"), Truncated),
@@ -112,7 +110,7 @@ NO_ANSWER: dict[str, tuple[Wrap, type[ModelError]]] = {
         Malformed,
     ),  # type: ignore[arg-type]
 }
-REFUSED: dict[str, Canned] = {  # for good: asked for once
+REFUSED = {  # for good: asked for once
     "a parameter": Canned(
         {"error": {"message": "Unsupported parameter: 'top_p'", "code": "unsupported_parameter"}},
         400,
@@ -136,9 +134,7 @@ FULL = ("a long prompt", "a full context as a 500")
 def serve_all() -> dict[str, Serve]:
     """Every behaviour by name."""
     wraps = {**WRAPPED, **{name: wrap for name, (wrap, _) in NO_ANSWER.items()}}
-    found: dict[str, Serve] = {
-        name: lambda text, _, wrap=wrap: Canned(wrap(text)) for name, wrap in wraps.items()
-    }  # type: ignore[misc]
+    found = {name: lambda text, _, wrap=wrap: Canned(wrap(text)) for name, wrap in wraps.items()}  # type: ignore[misc]
     for name, first in AT_FIRST.items():
         found[f"{name} at first"] = lambda text, before, first=first: (
             Canned(completion(text)) if before else first
@@ -179,9 +175,12 @@ class Met(NamedTuple):
         )
 
 
-def meet_all(method: str, behaviours: Mapping[str, Serve]) -> dict[str, Met]:
+MetByName = dict[str, Met]
+
+
+def meet_all(method: str, behaviours: Mapping[str, Serve]) -> MetByName:
     """A row by a method from each behaviour: the server tells them apart by the name of the model."""
-    made: Any = method_named(method)
+    made = method_named(method)
     seen, asked, counted = Counter[str](), Counter[str](), Counter[str]()
     counting = threading.Lock()  # each request is answered in a thread of its own
 
@@ -234,13 +233,13 @@ def tokens_in(given: Canned) -> int:
 
 
 @pytest.fixture(scope="module", params=[*METHODS, READS])
-def met(request: pytest.FixtureRequest) -> dict[str, Met]:
+def met(request: pytest.FixtureRequest) -> MetByName:
     """What becomes of a row of each method under every behaviour."""
     return meet_all(request.param, serve_all())
 
 
 @pytest.mark.few(3)
-def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]) -> None:
+def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: MetByName) -> None:
     plain = met["plain"]
     assert isinstance(plain.found, RowResult)
     assert not set(plain.found.prediction.flags) & {
@@ -253,7 +252,7 @@ def test_the_same_answer_is_read_alike_however_it_is_wrapped(met: dict[str, Met]
 
 
 @pytest.mark.few(1)
-def test_what_fails_for_now_is_asked_for_again(met: dict[str, Met]) -> None:
+def test_what_fails_for_now_is_asked_for_again(met: MetByName) -> None:
     for name in AT_FIRST:
         again = met[f"{name} at first"]
         assert (name, again.answers, again.asked) == (
@@ -264,7 +263,7 @@ def test_what_fails_for_now_is_asked_for_again(met: dict[str, Met]) -> None:
 
 
 @pytest.mark.few(3)
-def test_what_is_no_answer_is_an_error_by_name(met: dict[str, Met]) -> None:
+def test_what_is_no_answer_is_an_error_by_name(met: MetByName) -> None:
     for name, (_, kind) in NO_ANSWER.items():
         failed = met[name].found
         assert isinstance(failed, RowFailed), name
@@ -272,7 +271,7 @@ def test_what_is_no_answer_is_an_error_by_name(met: dict[str, Met]) -> None:
 
 
 @pytest.mark.few(2)
-def test_what_is_refused_for_good_is_not_repeated(met: dict[str, Met]) -> None:
+def test_what_is_refused_for_good_is_not_repeated(met: MetByName) -> None:
     for name in REFUSED:
         failed = met[f"refused: {name}"].found
         assert isinstance(failed, RowFailed), name
@@ -284,14 +283,14 @@ def test_what_is_refused_for_good_is_not_repeated(met: dict[str, Met]) -> None:
 
 
 @pytest.mark.few(3)
-def test_tokens_are_those_that_the_server_counted(met: dict[str, Met]) -> None:
+def test_tokens_are_those_that_the_server_counted(met: MetByName) -> None:
     for name, each in met.items():
         assert (name, each.tokens) == (name, each.counted)
 
 
 def predict_with(method: str, wrap: Wrap) -> tuple[RowResult, int]:
     """The row as a method predicts it, and how many answers the server gave."""
-    found: Any = method_named(method)
+    found = method_named(method)
     with serving(lambda asked: Canned(wrap(good(asked)))) as (url, asked):
         return predict(found, url, **METHODS[method]), sum(
             each.path.endswith("completions") for each in asked
@@ -304,13 +303,13 @@ def test_tokens_that_the_server_does_not_count_are_unknown() -> None:
 
 
 def test_a_fraction_is_asked_for_again_with_the_scale() -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         if not asked.path.endswith("completions"):
             return Canned({}, 404)
         again = "may be a fraction or per cent" in json.dumps(asked.body["messages"])
         return Canned(completion("<prob>62</prob>" if again else "<prob>0.62</prob>"))
 
-    found: Any = method_named("debate")
+    found = method_named("debate")
     with serving(answer) as (url, asked):
         row = predict(found, url, **METHODS["debate"])
     assert (row.prediction.p_de, row.prediction.p_up_given_de) == (0.62, 0.62)

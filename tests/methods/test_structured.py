@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -15,11 +14,11 @@ from core.llm.errors import Refused
 from core.methods import coordinator, debate, prompt_only, react
 from core.methods.base import RowFailed, RowMethod
 from tests.fakes.scripted import serving
-from tests.llm.canned import Asked, Canned, completion
+from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import predict
 
-CASES: list[tuple[RowMethod, dict[str, object], list[str]]] = [
+CASES = [
     (prompt_only.METHOD, {}, ["reasoning", "answer"]),
     (prompt_only.METHOD, {"reasoning": "no", "answers": "logprobs"}, ["answer"]),
     (prompt_only.METHOD, {"template": "{pert} and {gene}?", "reasoning": "no"}, ["answer"]),
@@ -67,7 +66,7 @@ def test_the_probability_is_that_of_the_field() -> None:
 def test_who_answers_otherwise_is_shown_the_form_again() -> None:
     replies = ["It goes down.", json.dumps({"answer": "B"})]
 
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         return Canned(
             completion(replies[len(asked.body["messages"]) > 1]) if asked.body else {"error": "no"}
         )
@@ -85,7 +84,7 @@ def test_who_answers_otherwise_is_shown_the_form_again() -> None:
 def test_a_server_that_takes_no_schema_is_an_error_that_names_the_option(
     method: RowMethod, status: int
 ) -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         refuses = asked.body and "response_format" in asked.body
         return (
             Canned({"detail": "Extra inputs are not permitted"}, status)
@@ -101,7 +100,7 @@ def test_a_server_that_takes_no_schema_is_an_error_that_names_the_option(
 
 
 def test_the_prompts_of_a_run_hold_the_form_only_if_it_is_shown() -> None:
-    forms: dict[Any, str] = {
+    forms = {
         prompt_only.METHOD: letter_schema("ABC", reasoned=True).form,
         debate.METHOD: percent_schema("probability").form,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Any
 
 from core.base.fields.record import read_options
 from core.base.types import RowResult
@@ -49,7 +48,7 @@ def predict(
     async def one() -> RowResult:
         endpoint = Endpoint(url, retries=4, backoff_s=0.001, longest_backoff_s=0.001)
         async with Client(endpoint, cache=cache) as client:
-            asked: Any = replace(context(method, client, view, **options), model=model)
+            asked = replace(context(method, client, view, **options), model=model)
             return await method.predict_row(TEST, asked)
 
     return asyncio.run(one())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -14,7 +13,7 @@ from core.plots import drawing
 from core.plots.drawing import PageFigure
 
 # The arguments after the table, which is TABLE of the figure's own test file.
-ARGUMENTS: dict[str, tuple[Any, ...]] = {
+ARGUMENTS = {
     "cumulative_share": ("prior", "gene"),
     "curves": ("k", "recall"),
     "gene_map": ("Atf3", ("PC 1", "PC 2")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,7 +32,7 @@ def packs(shared_data: Path) -> Packs:
         name: knowledge_packs.read_knowledge_path(shared_data / "knowledge" / f"{file}.json")
         for name, file in FILES.items()
     }
-    sources: Any = {name: Source(FILES[name], pack.sha256) for name, pack in found.items()}
+    sources = {name: Source(FILES[name], pack.sha256) for name, pack in found.items()}
     return Packs(**{name: pack.entries for name, pack in found.items()}, sources=sources)
 
 
@@ -41,3 +40,8 @@ def read_pairs(path: Path) -> tuple[Pair, ...]:
     table = read_path(path)
     assert isinstance(table, PairTable)
     return table.pairs
+
+
+@pytest.fixture(scope="session")
+def train(shared_data: Path) -> tuple[Pair, ...]:
+    return read_pairs(shared_data / "challenge" / "train.csv")

@@ -22,6 +22,7 @@ from core.runs.workspace import open_workspace
 from core.store import datasets, pairs
 from tests import cases
 from tests.commands import core_json
+from tests.worlds import workspace_in
 
 pytestmark = pytest.mark.real
 
@@ -81,9 +82,7 @@ def test_a_line_holds_what_its_two_files_say(shared_data: Path, line: str) -> No
 @pytest.fixture(scope="module")
 def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with the lines K562 and K562 gene sets."""
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("lines"), author="tester")
-    )
+    workspace = workspace_in(tmp_path_factory.mktemp("lines"))
     for line, task in (("k562", "dir"), ("k562", "de"), ("k562_set", "de"), ("k562_set", "dir")):
         assert (
             import_upload(workspace, file_of(shared_data, line, task), f"{line}-{task}.csv").name

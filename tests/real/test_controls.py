@@ -26,18 +26,10 @@ def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("controls")
     files = ["challenge/train.csv", "challenge/test.csv", "knowledge/gene_desc.json"]
     core_json(folder, "import", *(str(shared_data / name) for name in files))
-    core_json(folder, "embed", "text", "--name", "text")
+    core_json(folder, "embed text --name text")
     core_json(
         folder,
-        "knn",
-        "--space",
-        "text",
-        "--dataset",
-        "bmdm",
-        "--permutations",
-        "0",
-        "--name",
-        "text kNN",
+        "knn --space text --dataset bmdm --permutations 0 --name 'text kNN'",
     )
     return folder
 
@@ -48,8 +40,7 @@ def named(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def of_knn(place: Path) -> dict[str, Any]:
-    found: dict[str, Any] = core_json(place, "controls", "text kNN")
-    return found
+    return core_json(place, "controls", "text kNN")
 
 
 @pytest.mark.soak
@@ -81,7 +72,7 @@ def test_the_fingerprint_of_the_sampling(of_knn: dict[str, Any]) -> None:
 
 @pytest.mark.soak
 def test_no_published_run_with_labels_beats_row_counts(real_workspace: Workspace) -> None:
-    found = core_json(real_workspace.settings.workspace, "controls", "track_a_logprobs_train2499")
+    found = core_json(real_workspace, "controls", "track_a_logprobs_train2499")
     assert found["beats_no_biology"] == {"de": False, "dir": False}
     assert named(found["controls"])["count-only"]["de"] > 0.66
 

@@ -12,13 +12,15 @@ from core.embeddings.space import Space
 from core.embeddings.symbol_matching import coverage, match_symbols
 from core.evidence import knowledge_packs
 from core.features.neighbours.build import build_network, build_response, build_text
-from tests.real.conftest import read_pairs
 
 pytestmark = pytest.mark.real
 
 
+Packs = dict[str, knowledge_packs.Pack]
+
+
 @pytest.fixture(scope="module")
-def packs(shared_data: Path) -> dict[str, knowledge_packs.Pack]:
+def packs(shared_data: Path) -> Packs:
     return {
         path.stem: knowledge_packs.read_knowledge_path(path)
         for path in sorted((shared_data / "knowledge").glob("*.json"))
@@ -26,12 +28,7 @@ def packs(shared_data: Path) -> dict[str, knowledge_packs.Pack]:
 
 
 @pytest.fixture(scope="module")
-def train(shared_data: Path) -> tuple[Pair, ...]:
-    return read_pairs(shared_data / "challenge" / "train.csv")
-
-
-@pytest.fixture(scope="module")
-def spaces(packs: dict[str, knowledge_packs.Pack]) -> dict[str, Space]:
+def spaces(packs: Packs) -> dict[str, Space]:
     texts, network, lps = (packs[name] for name in ("gene_desc", "string_edges", "hagai_lps_prior"))
     responses = {
         gene: (found.logfc, found.mean_lps, found.mean_ctrl) for gene, found in lps.entries.items()
@@ -44,7 +41,7 @@ def spaces(packs: dict[str, knowledge_packs.Pack]) -> dict[str, Space]:
 
 
 @pytest.mark.soak
-def test_every_pack_is_recognised_and_read_whole(packs: dict[str, knowledge_packs.Pack]) -> None:
+def test_every_pack_is_recognised_and_read_whole(packs: Packs) -> None:
     sizes = {}
     for name, pack in packs.items():
         sizes[name] = pack.kind, len(pack)
@@ -83,7 +80,7 @@ def test_descriptions_without_text_are_reported(spaces: dict[str, Space]) -> Non
 
 
 @pytest.mark.soak
-def test_every_pack_is_about_mice(packs: dict[str, knowledge_packs.Pack]) -> None:
+def test_every_pack_is_about_mice(packs: Packs) -> None:
     assert {pack.organism for pack in packs.values()} == {"mouse"}
 
 
@@ -100,7 +97,7 @@ def test_gene_sets_and_splits_are_no_packs(shared_data: Path) -> None:
 
 @pytest.mark.soak
 def test_the_ortholog_table_adds_what_case_does_not_find(
-    packs: dict[str, knowledge_packs.Pack],
+    packs: Packs,
 ) -> None:
     """A space with human symbols: 2,070 of 2,222 orthologs differ in case only, the rest needs the table."""
     orthologs = packs["mouse_to_human_ortholog"]

@@ -23,17 +23,15 @@ OF_PACKS = [name for name in TOOLS if name != "literature"]
 
 
 @pytest.fixture(scope="module")
-def train(shared_data: Path) -> tuple[Pair, ...]:
-    return read_pairs(shared_data / "challenge" / "train.csv")
-
-
-@pytest.fixture(scope="module")
 def view(train: tuple[Pair, ...]) -> LabelView:
     return all_training(train)
 
 
+Dossiers = dict[Pair, tuple[Evidence, ...]]
+
+
 @pytest.fixture(scope="module")
-def dossiers(shared_data: Path, packs: Packs, view: LabelView) -> dict[Pair, tuple[Evidence, ...]]:
+def dossiers(shared_data: Path, packs: Packs, view: LabelView) -> Dossiers:
     return {
         pair: gathered(pair, packs, view, OF_PACKS)
         for pair in read_pairs(shared_data / "challenge" / "test.csv")
@@ -48,13 +46,13 @@ def test_the_whole_training_set_is_in_view(view: LabelView) -> None:
 
 @pytest.mark.soak
 def test_each_tool_answers_where_its_file_has_the_symbol(
-    shared_data: Path, dossiers: dict[Pair, tuple[Evidence, ...]], train: tuple[Pair, ...]
+    shared_data: Path, dossiers: Dossiers, train: tuple[Pair, ...]
 ) -> None:
     raw = {
         name: json.loads((shared_data / "knowledge" / f"{file}.json").read_text("utf-8"))
         for name, file in FILES.items()
     }
-    partners: dict[str, dict[str, int]] = {}
+    partners = {}
     for a, b, score in raw["edges"]:
         if a != b:
             for one, other in ((a, b), (b, a)):
@@ -69,7 +67,7 @@ def test_each_tool_answers_where_its_file_has_the_symbol(
     regulators, targets = (
         {key.split("|")[place] for key in raw["signs"]["pairs"]} for place in (0, 1)
     )
-    expected: Counter[str] = Counter()
+    expected = Counter()
     for pair in dossiers:
         both = (pair.pert, pair.gene)
         expected["base_rates"] += 1
@@ -100,7 +98,7 @@ def test_each_tool_answers_where_its_file_has_the_symbol(
 
 @pytest.mark.soak
 def test_neighbours_pool_the_labels_of_the_training_file(
-    shared_data: Path, dossiers: dict[Pair, tuple[Evidence, ...]]
+    shared_data: Path, dossiers: Dossiers
 ) -> None:
     frame = pd.read_csv(shared_data / "challenge" / "train.csv", keep_default_na=False)
     labels = pd.crosstab(frame["pert"], frame["label"])
@@ -156,7 +154,7 @@ def test_blinded_lookups_of_training_rows_are_empty(packs: Packs, train: tuple[P
 
 @pytest.mark.soak
 def test_every_dossier_is_bounded_and_has_no_failure(
-    dossiers: dict[Pair, tuple[Evidence, ...]],
+    dossiers: Dossiers,
 ) -> None:
     for pair, items in dossiers.items():
         found = dossier(items, pair)

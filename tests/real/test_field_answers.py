@@ -13,7 +13,7 @@ from tests.real.conftest import FIELD, needs_field
 pytestmark = needs_field
 UNREAD = "unread"
 # Folder of field/llm → what is right: what may be read, or the kind of the fault.
-BODIES: dict[str, tuple[object, ...]] = {
+BODIES = {
     "answer_is_then_reason": ("up", UNREAD),
     "answer_lower": ("down",),
     "answer_word": ("down",),

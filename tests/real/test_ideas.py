@@ -26,13 +26,13 @@ def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.soak
 def test_published_graph_features_say_little_of_an_effect(place: Path) -> None:
     assert core_json(place, "score", "graph")["de"]["estimate"] == pytest.approx(0.51, abs=0.002)
-    found = core_json(place, "experiment", "run", "graph_features")
+    found = core_json(place, "experiment run graph_features")
     own = {arm["name"]: arm for arm in found["arms"]}
     assert own["connectivity"]["de"]["estimate"] == pytest.approx(0.5, abs=0.01)
 
 
 @pytest.mark.soak
 def test_the_cell_cycle_does_not_go_down(place: Path) -> None:
-    found = core_json(place, "experiment", "run", "program_priors")
+    found = core_json(place, "experiment run program_priors")
     [row] = [row for row in found["details"][0]["rows"] if row["program"] == "cell cycle"]
     assert (row["expected"], row["up"], row["down"]) == ("down", 19, 11)

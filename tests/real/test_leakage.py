@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.base.config import Settings
 from core.features.importing.actions import import_paths
 from core.features.leakage.inputs import check_rows, check_space, check_texts
 from core.features.leakage.probe import QUESTIONS, labelled_rows, probe_score
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.transfer.row_index import RowIndex
 from tests.commands import core_json
+from tests.worlds import workspace_in
 
 pytestmark = pytest.mark.real
 
@@ -31,16 +31,16 @@ SHARED_GENES = {  # target genes in both splits, counted by set operations on th
 def everything(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The challenge, the published runs, PerturbQA, every knowledge pack, and the spaces text and STRING."""
     folder = tmp_path_factory.mktemp("everything")
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = workspace_in(folder)
     names = ("challenge", "perturbagent", "perturbqa", "knowledge")
     import_paths(workspace, [shared_data / name for name in names])
-    core_json(folder, "embed", "text", "--name", "text")
-    core_json(folder, "embed", "network", "--name", "STRING")
+    core_json(folder, "embed text --name text")
+    core_json(folder, "embed network --name STRING")
     return workspace
 
 
 def audit(workspace: Workspace, dataset: str) -> Any:
-    return core_json(workspace.settings.workspace, "audit", "leakage", "--dataset", dataset)
+    return core_json(workspace, "audit", "leakage", "--dataset", dataset)
 
 
 @pytest.mark.soak

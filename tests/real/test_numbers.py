@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from core.scoring.run_scores import load_scored_rows
 from core.stats.calibration import tie_bounds
 from core.store import predictions, runs
 from core.store.predictions import RowFilter
-from tests import commands
+from tests.commands import core_json
 
 ROLES = ("EFFECT", "NULL", "UP", "DOWN")
 YES = {  # of 1,813 briefs of each role, and in all
@@ -25,10 +23,6 @@ YES = {  # of 1,813 briefs of each role, and in all
     "answers_against": (212, 15, 878, 1452, 2557),
     "bare": (583, 559, 424, 495, 2061),
 }
-
-
-def core_json(workspace: Workspace, *arguments: str) -> Any:
-    return commands.core_json(workspace.settings.workspace, *arguments)
 
 
 def test_the_labelled_pool(real_workspace: Workspace) -> None:
@@ -57,7 +51,7 @@ def test_a_run_without_labels(real_workspace: Workspace) -> None:
 
 
 def test_the_published_debate(real_workspace: Workspace) -> None:
-    audit = core_json(real_workspace, "audit", "debate", "track_b_sharp")
+    audit = core_json(real_workspace, "audit debate track_b_sharp")
     assert [audit["roles"][role]["n"] for role in ROLES] == [1813] * 4
     for name, yes in YES.items():
         assert tuple(audit["roles"][role][name] for role in ROLES) == yes[:4], name

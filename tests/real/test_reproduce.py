@@ -12,6 +12,7 @@ from core.features.importing.actions import import_paths
 from core.features.published.reproduce import choose_numbers, reproduce_numbers
 from core.features.published.result import Reproduced
 from core.runs.workspace import Workspace, open_workspace
+from tests.worlds import workspace_in
 
 pytestmark = pytest.mark.real
 
@@ -36,7 +37,7 @@ def found(
     folder = tmp_path_factory.mktemp("reproduce") / "workspace"
     shutil.copytree(real_workspace.settings.workspace, folder)
     import_paths(
-        open_workspace(Settings(workspace=folder, author="tester")),
+        workspace_in(folder),
         [
             *(shared_data / "knowledge" / f"{name}.json" for name in PACKS),
             *(shared_data / "entries_more").glob("*.zip"),

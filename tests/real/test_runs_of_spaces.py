@@ -9,16 +9,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from core.base.config import REPOSITORY, Settings
 from core.features.experiments import engine
 from core.features.experiments.kinds.file import FileSettings
 from core.runs.workspace import Workspace, open_workspace
-from core.store import pairs, predictions, runs, traces
+from core.store import pairs, runs, traces
 from tests.cli import test_commands
 from tests.commands import core_json
+from tests.derived import rows_of
 
 pytestmark = pytest.mark.real
 
@@ -61,11 +61,6 @@ def knn(place: Path, *arguments: str) -> Any:
     return core_json(place, "knn", *arguments)
 
 
-def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
-    with workspace.store.read() as db:
-        return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("space", TEN_CUTS)
 def test_the_mean_of_ten_cuts(place: Path, space: str) -> None:
@@ -83,7 +78,7 @@ def test_the_mean_of_ten_cuts(place: Path, space: str) -> None:
 def test_two_spaces_compared_on_the_rows_that_both_cover(place: Path) -> None:
     for space in TEN_CUTS:
         knn(place, "--space", space, "--permutations", "0", "--name", f"{space} folds")
-    found = core_json(place, "compare", "text folds", "network folds")
+    found = core_json(place, "compare 'text folds' 'network folds'")
     assert found["scored"] == "inside 5×5 cells, cut 0"
     assert found["n"] < found["all_rows"]["n"] == 7_705
     change = found["delta_de"]
@@ -153,9 +148,6 @@ def test_the_paired_comparison_of_the_llm_with_and_without_a_knn(workspace: Work
     )
     base, fused = found.arms
     assert (found.n, found.left_out, fused.scored) == (2_499, 0, "inside 5×5 cells, cut 0")
-    assert base.de is not None
-    assert base.dir is not None
-    assert fused.delta_mean is not None
     assert base.de.value == pytest.approx(0.577, abs=0.01)
     assert base.dir.value == pytest.approx(0.580, abs=0.028)  # by which cuts alone vary
     assert fused.delta_mean.value > 0

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.real
 
 POOL = "track_a_logprobs_train2499"
 FUSED = {"trace_differs": 1813, "fallbacks": 59}
-WARNINGS: dict[str, tuple[Track, dict[str, int]]] = {  # rule → rows that it names
+WARNINGS = {  # rule → rows that it names
     "track_b_sharp": ("B", {"ties": 1362, "fallbacks": 59}),
     "track_b_knn_fusion": ("B", FUSED),
     "track_b_scgpt_fusion": ("B", FUSED),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.base.fields.record import read_options
-from core.base.types import Flag, Label, RowResult
+from core.base.types import Flag, Label
 from core.evidence.label_view import all_training
 from core.evidence.packs import Packs
 from core.features.perturbqa.gene_sets import read_gene_sets
@@ -48,7 +48,7 @@ def test_forty_rows_of_k562(task: str, shared_data: Path, packs: Packs) -> None:
     test = [pair for pair in pairs if pair.split == "test"]
     asked = tuple(replace(pair, label=None) for pair in test[:: len(test) // ROWS][:ROWS])
 
-    async def all_rows(url: str) -> list[RowResult]:
+    async def all_rows(url):
         async with Client(Endpoint(url)) as client:
             options = read_options(METHOD.settings, {"task": task, "context": "k562"})
             context = Context(asked, options, lambda _: view, packs, client, MODEL)

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.base.config import Settings
 from core.features.fuse.page import fusion_controls, results
 from core.features.fuse.page.fusion_controls import KNN, FusionChoice
 from core.methods.fusion_settings import FusionSettings
 from core.runs import component_loader, launch
 from core.runs.component_loader import default_dataset
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.scoring.compare_runs import add_cut_noise
 from core.transfer.fusion import LiveFusion
 from core.transfer.knn_settings import KnnSettings
@@ -23,6 +22,7 @@ from core.ui.loaders.records import all_runs
 from core.ui.loaders.scores import run_score
 from tests.commands import core_json
 from tests.ui.conftest import forget
+from tests.worlds import workspace_in
 
 pytestmark = pytest.mark.real
 POOL = "track_a_logprobs_train2499"
@@ -39,11 +39,11 @@ def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         shared_data / "perturbagent" / f"{POOL}.zip",
     ]
     core_json(folder, "import", *map(str, files))
-    core_json(folder, "embed", "text", "--name", "text")
+    core_json(folder, "embed text --name text")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PERTURBDESK_WORKSPACE", str(folder))
         forget()
-        yield open_workspace(Settings(workspace=folder, author="tester"))
+        yield workspace_in(folder)
     forget()
 
 
@@ -97,7 +97,7 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(
             assert (one.estimate, one.low, one.high) == pytest.approx(
                 (other.estimate, other.low, other.high), abs=1e-12
             )
-    command = core_json(workspace.settings.workspace, "score", run.name)
+    command = core_json(workspace, "score", run.name)
     assert command["mean"]["estimate"] == pytest.approx(found.whole.mean.value, abs=1e-12)
     assert command["scored"] == found.whole.scored
     if protocol.kind == "folds":  # the cut that the run was made under is the first of the ten

@@ -16,21 +16,21 @@ from typing import Any
 
 import pandas as pd
 
-from core.base.config import Settings
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
 from core.methods.base import Method
-from core.runs import launch
+from core.runs import launch, run_control
 from core.runs.jobs.folder import log_tail
 from core.runs.journal import read_progress
 from core.runs.request import RunRequest
 from core.runs.run_state import Status, status_of
 from core.runs.spec import ExecutionSettings, LabelViewSpec, RunSpec
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import runs
 from core.store.runs import Run
 from tests import worlds
 from tests.cases import as_csv
+from tests.runs.methods import Counting, here
 
 PERTS = 10  # of the labelled rows, which are PERTS² in number
 WAIT_S = 60.0
@@ -38,9 +38,7 @@ WAIT_S = 60.0
 
 def workspace_with(folder: Path, rows: int) -> Workspace:
     """A workspace with 100 labelled rows, and as many unlabelled ones as told."""
-    return worlds.copied(
-        _template_with(rows), open_workspace(Settings(workspace=folder, author="tester"))
-    )
+    return worlds.copied(_template_with(rows), worlds.workspace_in(folder))
 
 
 @cache
@@ -75,13 +73,27 @@ def wish(workspace: Workspace, method: Method, rows: str = "split=test", **more:
 
 def fast(url: str = "", **more: Any) -> ExecutionSettings:
     """A server at `url` that is asked again soon; its answers may take as long as they do on a busy machine."""
-    quick: dict[str, Any] = {
+    quick = {
         "retries": 2,
         "backoff_s": 0.01,
         "longest_backoff_s": 0.05,
         "timeout_s": WAIT_S,
     }
     return ExecutionSettings(url, **{**quick, **more})
+
+
+def run_here(
+    workspace: Workspace, method: Method, how: ExecutionSettings | None = None, **more: Any
+) -> Run:
+    """Make a run "r" of a method on the unlabelled rows, in this process."""
+    spec = wish(workspace, method, **more)
+    return run_control.start(workspace, spec, "r", how or fast(), begin=here(method))
+
+
+def waiting_run(workspace: Workspace) -> Run:
+    """A run "r" that nobody works on yet."""
+    spec = wish(workspace, Counting())
+    return run_control.start(workspace, spec, "r", fast(), begin=lambda *_: None)
 
 
 def until(holds: Callable[[], bool], what: str) -> None:

@@ -8,10 +8,9 @@ import tempfile
 from functools import cache, partial
 from pathlib import Path
 
-from core.base.config import Settings
 from core.runs import run_control
 from core.runs.journal import read_progress
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests import worlds
 from tests.runs.cases import end_worker, fast, run_named, status, until, wish, workspace_with
@@ -21,9 +20,7 @@ from tests.runs.methods import Counting, apart
 def killed_run(folder: Path) -> tuple[Workspace, Run]:
     """A run "r" of 40 rows whose worker was killed when four or more were finished, none of which the store has: it says
     "running". One worker is killed; each workspace is a copy of its own."""
-    workspace = worlds.copied(
-        _killed_once(), open_workspace(Settings(workspace=folder, author="tester"))
-    )
+    workspace = worlds.copied(_killed_once(), worlds.workspace_in(folder))
     run = run_named(workspace, "r")
     assert status(workspace, run).state == "crashed"
     assert (run.status, run.done) == ("running", 0)

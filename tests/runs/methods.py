@@ -128,7 +128,7 @@ class Asking(Base):
         if self.began is not None:
             with self.began.open("a") as file:
                 file.write(f"{pair.pair_id}\n")
-        calls: list[Call] = []
+        calls = []
         try:
             said = await self._ask(pair, context, calls, "de", PROB, None)
             await self._wait_while_halted(pair)
@@ -302,7 +302,6 @@ def main(place: str, run: str, options: str) -> int:
 
 def _memory_mb(what: str) -> float:
     found = re.search(rf"{what}:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
     return int(found[1]) / 1024
 
 

@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 
 import core.methods as room
-from core.base.config import Settings
 from core.base.errors import MissingPackage
 from core.base.fields.record import options_of
 from core.base.types import ASKED_AGAIN, READING_METHODS, Label, Pair, Prediction, RowResult
@@ -32,7 +31,7 @@ from core.runs import launch, run_control
 from core.runs.journal import read_entries
 from core.runs.request import RunRequest
 from core.runs.spec import LabelViewSpec
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests import worlds
 from tests.cases import as_csv
@@ -56,7 +55,7 @@ HIDDEN = frozenset(
 )
 VISIBLE = frozenset(row.pair_id for row in FOLDS.view_of(EVALUATED[0]).rows)
 ANOTHER = {"up": "down", "down": "none", "none": "up"}
-CHANGED: Mapping[str, frozenset[str]] = {
+CHANGED = {
     "as it is": frozenset(),
     "hidden": HIDDEN,
     "visible": VISIBLE,
@@ -67,7 +66,7 @@ PREDICTING = [name for name in methods() if name not in (*READING_METHODS, ASKED
 VIEWS = {"blinded": LabelViewSpec("blinded"), "folds": LabelViewSpec("folds", K)}
 
 # What every method that has such an option is told, so that as much as can be is made from labels.
-TOLD: Mapping[str, object] = {
+TOLD = {
     "tools": ",".join(name for name, tool in TOOLS.items() if tool.sees_labels),
     "shots": 6,
     "spaces": "near",
@@ -145,7 +144,7 @@ def both(work: Callable[[str], dict[str, Seen]], *names: str) -> list[dict[str, 
 
 def furnished(folder: Path, changed: frozenset[str]) -> Workspace:
     """A workspace whose labels of these rows are others; a gene space, a network, and a run that knows no label."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = worlds.workspace_in(folder)
     rng = np.random.default_rng(0)
     told = [
         (*row[:3], ANOTHER[row[3]] if row[0] in changed else row[3]) for row in map(_columns, ROWS)

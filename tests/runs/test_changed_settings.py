@@ -20,7 +20,7 @@ from core.store.runs import Run
 from tests import commands
 from tests.fakes.http_server import ReceivedRequest, ServerResponse, json_response, serve_in_thread
 from tests.fakes.scripted import request_counts, serving
-from tests.runs.cases import fast, recorded, wish, workspace_with
+from tests.runs.cases import fast, recorded, run_here, wish, workspace_with
 from tests.runs.methods import Asking, Counting, here
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -135,7 +135,7 @@ def test_settings_are_checked_as_at_the_start(
 def test_a_run_without_a_model_has_no_server(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     method = Counting(fails=frozenset({"Qb0_Hb0"}))
-    run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    run_here(workspace, method)
     with pytest.raises(InputError, match="its method uses no model, expected no model server"):
         run_control.retry(workspace, "r", settings=fast(NOWHERE), begin=here(method))
 
@@ -215,7 +215,7 @@ def test_the_commands_take_the_settings_and_print_the_run_as_runs_does(tmp_path:
             "1",
         )
         assert (begun["status"], begun["done"] < 6) == ("budget", True)
-        refused = commands.core(folder, "resume", "r", "--token-budget", "1")
+        refused = commands.core(folder, "resume r --token-budget 1")
         assert (refused.status, refused.err.count("\n")) == (
             0,
             0,

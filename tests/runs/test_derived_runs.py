@@ -25,7 +25,7 @@ from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
 from core.runs.spec import ExecutionSettings, RunSpec
 from core.runs.workspace import Workspace, open_workspace
-from core.store import predictions, runs, traces
+from core.store import runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors, Weighting
@@ -40,8 +40,8 @@ from core.transfer.protocols import (
 from core.transfer.row_index import RowIndex, visible_rows
 from core.transfer.similarity import space_over
 from tests import cases, worlds
-from tests.derived import save_fusion, save_knn, save_recovered
-from tests.features.importing.test_actions import everything
+from tests.derived import rows_of, save_fusion, save_knn, save_recovered
+from tests.features.importing.test_actions import unchanged
 from tests.runs.cases import run_named
 from tests.worlds import Screen
 
@@ -63,12 +63,6 @@ def world(workspace: Workspace, furnished: Path) -> Screen:
 
 def dataset_of(workspace: Workspace) -> Dataset:
     return component_loader.default_dataset(workspace, None)
-
-
-def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
-    """A run's rows by pair id."""
-    with workspace.store.read() as db:
-        return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
 
 
 def probabilities(rows: pd.DataFrame) -> np.ndarray:
@@ -106,6 +100,11 @@ def other_vectors(workspace: Workspace, world: Screen) -> None:
     """Put another space in the place of "near"."""
     vectors = {symbol: vector[::-1] for symbol, vector in list(world.vectors.items())[:-1]}
     import_upload(workspace, worlds.table_of(vectors), "near.csv", ImportOptions(replace=True))
+
+
+def one_more_label(workspace: Workspace) -> None:
+    content = cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]])
+    import_upload(workspace, content, "more.csv", BMDM)
 
 
 def expected_priors(
@@ -189,23 +188,22 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_a_run_of_an_earlier_version_is_another_run(workspace: Workspace) -> None:
+def test_a_run_of_an_earlier_version_is_another_run(screen: Workspace) -> None:
     """Its numbers are others, so it is not returned for a new request; its name is taken, and the error says by what."""
-    old = knn(workspace, "knn")
-    with workspace.store.write() as db:
+    old = knn(screen, "knn")
+    with screen.store.write() as db:
         db.execute(
             "UPDATE run SET id = 'of1', spec = ? WHERE id = ?",
             [json.dumps({**old.spec, "version": 1}), old.id],
         )
         db.execute("UPDATE prediction SET run = 'of1' WHERE run = ?", [old.id])
-    workspace.run_folder(old.id).remove()
+    screen.run_folder(old.id).remove()
     with pytest.raises(
         StateError,
         match="another specification, made by version 1 of knn, which is now 2; choose another name",
     ):
-        knn(workspace, "knn")
-    assert knn(workspace, "new").id == old.id
+        knn(screen, "knn")
+    assert knn(screen, "new").id == old.id
 
 
 @pytest.mark.soak
@@ -217,12 +215,7 @@ def test_other_vectors_or_labels_are_another_specification(
     with pytest.raises(StateError, match="another specification"):
         knn(workspace, "knn")
     knn(workspace, "again")
-    import_upload(
-        workspace,
-        cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]),
-        "more.csv",
-        BMDM,
-    )
+    one_more_label(workspace)
     with pytest.raises(StateError, match="another specification"):
         knn(workspace, "again")
 
@@ -233,14 +226,13 @@ def coresponse(workspace: Workspace) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_a_space_from_the_same_labels_is_never_scored_on_them(workspace: Workspace) -> None:
-    coresponse(workspace)
+def test_a_space_from_the_same_labels_is_never_scored_on_them(screen: Workspace) -> None:
+    coresponse(screen)
     with pytest.raises(
         InputError, match=r"space labels: built from the labels of bmdm.* \(protocol loo\)"
     ):
-        knn(workspace, "loo", LOO, space="labels")
-    with workspace.store.read() as db:
+        knn(screen, "loo", LOO, space="labels")
+    with screen.store.read() as db:
         assert len(runs.list_all(db)) == 2
 
 
@@ -272,7 +264,6 @@ def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(
     parts = parts_of(protocol, layout.rows)
     cells = cells_of(protocol, layout.rows, parts)
     assert parts is not None
-    assert cells is not None
     own = cells == cells[0]
     first = int(layout.rows.pert[0]), int(layout.rows.gene[0])
     hidden = ~visible_rows(first, layout.rows, parts)
@@ -307,14 +298,13 @@ def test_along_genes_a_rebuilt_space_covers_nothing(workspace: Workspace, world:
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_under_test_it_is_taken_as_it_is(workspace: Workspace) -> None:
+def test_under_test_it_is_taken_as_it_is(screen: Workspace) -> None:
     """Of the rows to be predicted, the one whose gene has labels under other perturbations is covered."""
-    coresponse(workspace)
+    coresponse(screen)
     extra = cases.as_csv(["id", "pert", "gene"], [["Q9_G0", "Q9", "G0"]])
-    import_upload(workspace, extra, "extra.csv", BMDM)
-    knn(workspace, "test", space="labels")
-    found = flags_of(rows_of(workspace, "test"))
+    import_upload(screen, extra, "extra.csv", BMDM)
+    knn(screen, "test", space="labels")
+    found = flags_of(rows_of(screen, "test"))
     assert "Q9_G0" not in found
     assert len(found) == 6
 
@@ -341,12 +331,11 @@ def test_rows_that_are_missing_are_named(
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_what_is_not_there_is_named(workspace: Workspace) -> None:
+def test_what_is_not_there_is_named(screen: Workspace) -> None:
     with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):
-        knn(workspace, "knn", space="far")
+        knn(screen, "knn", space="far")
     with pytest.raises(NotFound, match="dataset 'x'"):
-        component_loader.default_dataset(workspace, "x")
+        component_loader.default_dataset(screen, "x")
 
 
 def test_an_empty_workspace_has_no_dataset(workspace: Workspace) -> None:
@@ -397,12 +386,11 @@ def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) 
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_a_row_that_is_left_out_is_no_neighbour(workspace: Workspace) -> None:
-    def neighbours(*without: str) -> list[str]:
+def test_a_row_that_is_left_out_is_no_neighbour(screen: Workspace) -> None:
+    def neighbours(*without):
         return component_loader.neighbours_of(
-            workspace,
-            dataset_of(workspace),
+            screen,
+            dataset_of(screen),
             "Q0_H0",
             KnnSettings(("near",)),
             protocol_chosen=False,
@@ -413,6 +401,9 @@ def test_a_row_that_is_left_out_is_no_neighbour(workspace: Workspace) -> None:
     assert set(neighbours(*all_of_them[:5])) == set(all_of_them[5:])
     with pytest.raises(InputError, match="row 'nobody'"):
         neighbours("nobody")
+
+
+AGAINST_TRAIN = {"reference": "train", "references": {"llm test": "llm train"}}
 
 
 # --- fusion -------------------------------------------------------------------------------------------------------------
@@ -442,15 +433,10 @@ def fuse(
     )
 
 
-@pytest.mark.usefixtures("world")
-def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -> None:
-    other = knn(workspace, "knn", LOO)
-    made = save_fusion(workspace, FusionSettings("llm train", ("knn",), (0.3,), (0.8,)), "fused")
-    base_rows, knn_rows, found = (
-        rows_of(workspace, "llm train"),
-        rows_of(workspace, "knn"),
-        rows_of(workspace, "fused"),
-    )
+def test_a_fusion_is_weighted_percentiles_of_its_parents(screen: Workspace) -> None:
+    other = knn(screen, "knn", LOO)
+    made = save_fusion(screen, FusionSettings("llm train", ("knn",), (0.3,), (0.8,)), "fused")
+    base_rows, knn_rows, found = (rows_of(screen, name) for name in ("llm train", "knn", "fused"))
     for column, weight in (("p_de", 0.3), ("p_up_given_de", 0.8)):
         own = scores(base_rows, column)
         mine = percentile(own, own)
@@ -459,7 +445,7 @@ def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -
         np.testing.assert_allclose(
             found[column], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs)
         )
-    base = run_named(workspace, "llm train")
+    base = run_named(screen, "llm train")
     assert (made.method, made.parents, made.dataset) == (
         "fusion",
         (base.id, other.id),
@@ -476,39 +462,33 @@ def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(workspace: Workspace) -> None:
+def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(screen: Workspace) -> None:
     """A kNN as base says nothing on some rows; the LLM speaks for them, so they are no fallback of the fusion."""
-    knn(workspace, "knn", LOO)
-    fuse(workspace, "inner", "knn", "llm train")
+    knn(screen, "knn", LOO)
+    fuse(screen, "inner", "knn", "llm train")
     missing = [
-        key for key, flags in flags_of(rows_of(workspace, "knn")).items() if "uncovered" in flags
+        key for key, flags in flags_of(rows_of(screen, "knn")).items() if "uncovered" in flags
     ]
-    inner = rows_of(workspace, "inner")
+    inner = rows_of(screen, "inner")
     assert {tuple(inner.loc[key, "flags"]) for key in missing} == {("partly_covered",)}
-    own = scores(rows_of(workspace, "llm train"), "p_de")
+    own = scores(rows_of(screen, "llm train"), "p_de")
     mine = pd.Series(percentile(own, own), inner.index)
     np.testing.assert_allclose(inner.loc[missing, "p_de"], mine[missing])
-    fuse(workspace, "outer", "llm train", "inner", 1.0)
+    fuse(screen, "outer", "llm train", "inner", 1.0)
     assert not any(
-        "partly_covered" in flags for flags in flags_of(rows_of(workspace, "outer")).values()
+        "partly_covered" in flags for flags in flags_of(rows_of(screen, "outer")).values()
     )
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("by", ["more", "less", "agreement"])
-@pytest.mark.usefixtures("world")
-def test_weights_row_by_row_are_those_of_the_definition(workspace: Workspace, by: str) -> None:
+def test_weights_row_by_row_are_those_of_the_definition(screen: Workspace, by: str) -> None:
     """By support the weight goes from 0 in the covered row with the least to 0.6 in the one with the most, or back; by
     agreement it falls with the distance of ranks."""
-    knn(workspace, "knn", LOO)
+    knn(screen, "knn", LOO)
     option = {"by_agreement": True} if by == "agreement" else {"by_support": by}
-    made = fuse(workspace, "fused", "llm train", "knn", 0.6, **option)
-    base_rows, knn_rows, found = (
-        rows_of(workspace, "llm train"),
-        rows_of(workspace, "knn"),
-        rows_of(workspace, "fused"),
-    )
+    made = fuse(screen, "fused", "llm train", "knn", 0.6, **option)
+    base_rows, knn_rows, found = (rows_of(screen, name) for name in ("llm train", "knn", "fused"))
     mine, theirs = scores(base_rows, "p_de"), scores(knn_rows, "p_de", Flag.UNCOVERED)
     mine, theirs = percentile(mine, mine), percentile(theirs, theirs)
     if by == "agreement":
@@ -519,8 +499,8 @@ def test_weights_row_by_row_are_those_of_the_definition(workspace: Workspace, by
         share = 1 - np.where(np.isnan(of_up), of_de, (of_de + of_up) / 2)
         told = "is scaled by how near its rank of this row is to the base's"
     else:
-        run = run_named(workspace, "knn")
-        loader = WorkspaceComponents(workspace, dataset_of(workspace))
+        run = run_named(screen, "knn")
+        loader = WorkspaceComponents(screen, dataset_of(screen))
         support = loader.priors(read_knn_settings(run.spec), found.index.tolist()).support
         low, high = support[support > 0].min(), support.max()
         assert low < high
@@ -534,45 +514,45 @@ def test_weights_row_by_row_are_those_of_the_definition(workspace: Workspace, by
     [(name, value)] = option.items()
     assert made.spec["options"][name] == value
     row = 0 if by == "agreement" else int(support.argmax())
-    content = trace_of(workspace, made, found.index[row])["content"]
+    content = trace_of(screen, made, found.index[row])["content"]
     assert told in content
     assert by == "agreement" or f"{0.4 if by == 'more' else 1} × " in content.splitlines()[0]
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_weights_by_support_are_off_unless_they_are_chosen(workspace: Workspace) -> None:
-    knn(workspace, "knn", LOO)
-    made = fuse(workspace, "fused", "llm train", "knn")
-    assert fuse(workspace, "fused", "llm train", "knn", by_support="no") == made
+def test_weights_by_support_are_off_unless_they_are_chosen(screen: Workspace) -> None:
+    knn(screen, "knn", LOO)
+    made = fuse(screen, "fused", "llm train", "knn")
+    assert fuse(screen, "fused", "llm train", "knn", by_support="no") == made
     with pytest.raises(
         InputError, match="weights by support: none of the runs fused with the base is a kNN"
     ):
-        fuse(workspace, "x", "llm train", "fused", by_support="more")
+        fuse(screen, "x", "llm train", "fused", by_support="more")
     with pytest.raises(InputError, match="by_support"):
-        fuse(workspace, "x", "llm train", "knn", by_support="some")
+        fuse(screen, "x", "llm train", "knn", by_support="some")
 
 
-@pytest.mark.usefixtures("world")
-def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Workspace) -> None:
-    knn(workspace, "knn", LOO)
-    made = fuse(workspace, "fused", "llm train", "knn")
-    before = everything(workspace)
-    with workspace.store.read() as db:
-        ids = runs.find(db, "llm train").id, runs.find(db, "knn").id
-    assert fuse(workspace, "fused", *ids) == made  # by id or by name
-    with pytest.raises(StateError, match="run 'fused' exists with another specification"):
-        fuse(workspace, "fused", "llm train", "knn", 0.6)
-    for name in ("llm train", "knn"):
-        with pytest.raises(
-            StateError, match=f"run '{name}': a parent of the run that would replace it"
-        ):
-            save_fusion(
-                workspace, FusionSettings("llm train", ("knn",), (0.9,), (0.5,)), name, replace=True
-            )
-    assert everything(workspace) == before
+def test_the_same_fusion_is_the_same_run_and_another_is_refused(screen: Workspace) -> None:
+    knn(screen, "knn", LOO)
+    made = fuse(screen, "fused", "llm train", "knn")
+    with unchanged(screen):
+        with screen.store.read() as db:
+            ids = runs.find(db, "llm train").id, runs.find(db, "knn").id
+        assert fuse(screen, "fused", *ids) == made  # by id or by name
+        with pytest.raises(StateError, match="run 'fused' exists with another specification"):
+            fuse(screen, "fused", "llm train", "knn", 0.6)
+        for name in ("llm train", "knn"):
+            with pytest.raises(
+                StateError, match=f"run '{name}': a parent of the run that would replace it"
+            ):
+                save_fusion(
+                    screen,
+                    FusionSettings("llm train", ("knn",), (0.9,), (0.5,)),
+                    name,
+                    replace=True,
+                )
     wanted = FusionSettings("llm train", ("knn",), (0.6,), (0.5,))
-    assert save_fusion(workspace, wanted, "fused", replace=True).id != made.id
+    assert save_fusion(screen, wanted, "fused", replace=True).id != made.id
 
 
 @pytest.mark.soak
@@ -588,47 +568,37 @@ def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Works
         (("nobody",), (0.5,), "run 'nobody': not in this workspace"),
     ],
 )
-@pytest.mark.usefixtures("world")
 def test_fusions_that_make_no_sense(
-    workspace: Workspace, others: tuple[str, ...], weights: tuple[float, ...], message: str
+    screen: Workspace, others: tuple[str, ...], weights: tuple[float, ...], message: str
 ) -> None:
-    knn(workspace, "knn", LOO)
-    before = everything(workspace)
-    with pytest.raises(InputError, match=message):
-        save_fusion(workspace, FusionSettings("llm train", others, weights, weights), "fused")
-    assert everything(workspace) == before
+    knn(screen, "knn", LOO)
+    with unchanged(screen), pytest.raises(InputError, match=message):
+        save_fusion(screen, FusionSettings("llm train", others, weights, weights), "fused")
 
 
-@pytest.mark.usefixtures("world")
-def test_runs_of_two_datasets_are_not_fused(workspace: Workspace) -> None:
+def test_runs_of_two_datasets_are_not_fused(screen: Workspace) -> None:
     content = cases.as_csv(["pert", "gene", "label", "split"], [["A", "X", 1, "train"]])
-    import_upload(workspace, content, "k562-de.csv")
-    import_upload(workspace, cases.submission([("A_X", 0.2, 0.1, "none")]), "human.csv")
+    import_upload(screen, content, "k562-de.csv")
+    import_upload(screen, cases.submission([("A_X", 0.2, 0.1, "none")]), "human.csv")
     with pytest.raises(InputError, match="human and llm train: on different datasets"):
-        fuse(workspace, "fused", "llm train", "human")
+        fuse(screen, "fused", "llm train", "human")
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) -> None:
+def test_percentiles_against_labelled_rows_by_brute_force(screen: Workspace) -> None:
     """The LLM against its run on labelled rows; the kNN against its own priors under folds."""
-    run = knn(workspace, "knn")
-    knn(workspace, "own folds", EvaluationProtocol("folds"))
+    run = knn(screen, "knn")
+    knn(screen, "own folds", EvaluationProtocol("folds"))
     made = fuse(
-        workspace,
+        screen,
         "fused",
         "llm test",
         "knn",
         0.25,
-        reference="train",
-        references={"llm test": "llm train"},
+        **AGAINST_TRAIN,
     )
-    mine, theirs, found = (
-        rows_of(workspace, "llm test"),
-        rows_of(workspace, "knn"),
-        rows_of(workspace, "fused"),
-    )
-    labelled, folds = rows_of(workspace, "llm train"), rows_of(workspace, "own folds")
+    mine, theirs, found = (rows_of(screen, name) for name in ("llm test", "knn", "fused"))
+    labelled, folds = rows_of(screen, "llm train"), rows_of(screen, "own folds")
     for column, missing in (
         ("p_de", [Flag.UNCOVERED]),
         ("p_up_given_de", [Flag.UNCOVERED, Flag.UNCOVERED_DIR]),
@@ -638,7 +608,7 @@ def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) 
         np.testing.assert_allclose(
             found[column], np.where(np.isnan(other), base, 0.75 * base + 0.25 * other), atol=1e-9
         )
-    with workspace.store.read() as db:
+    with screen.store.read() as db:
         key, to = made.spec["options"]["reference_runs"].split("=")
         assert (runs.find(db, key).name, runs.find(db, to).name) == ("llm test", "llm train")
     assert run.id in made.parents
@@ -672,8 +642,7 @@ def test_a_component_without_a_reference_is_named(workspace: Workspace, world: S
             "fused",
             "llm test",
             "second",
-            reference="train",
-            references={"llm test": "llm train"},
+            **AGAINST_TRAIN,
         )
 
 
@@ -682,19 +651,13 @@ def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(
     workspace: Workspace, world: Screen
 ) -> None:
     knn(workspace, "knn")
-    references = {"llm test": "llm train"}
     other_vectors(workspace, world)
     with pytest.raises(StateError, match="knn: its spaces have changed since it was made"):
-        fuse(workspace, "fused", "llm test", "knn", reference="train", references=references)
+        fuse(workspace, "fused", "llm test", "knn", **AGAINST_TRAIN)
     knn(workspace, "again")
-    import_upload(
-        workspace,
-        cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]),
-        "more.csv",
-        BMDM,
-    )
+    one_more_label(workspace)
     with pytest.raises(StateError, match="again: its labels have changed"):
-        fuse(workspace, "fused", "llm test", "again", reference="train", references=references)
+        fuse(workspace, "fused", "llm test", "again", **AGAINST_TRAIN)
     knn(workspace, "folds", EvaluationProtocol("folds"))
     assert (
         fuse(
@@ -703,7 +666,7 @@ def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(
             "llm test",
             "knn",
             reference="train",
-            references={**references, "knn": "folds"},
+            references={"llm test": "llm train", "knn": "folds"},
         ).total
         == 6
     )
@@ -750,28 +713,26 @@ def test_a_component_comes_back_and_fuses_to_the_same_run(
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None:
-    knn(workspace, "knn", LOO)
-    fuse(workspace, "fused", "llm train", "knn")
-    fuse(workspace, "other base", "knn", "llm train")
-    before = everything(workspace)
-    for base, fused, weights, message in (
-        ("llm train", "fused", (0.6, 0.5), "DE: a recovered percentile lies"),
-        ("llm train", "fused", (0.5, 0.7), "DIR: a recovered percentile lies"),
-        (
-            "llm train",
-            "fused",
-            (0.0, 0.5),
-            "w_de: got 0.0, expected a number, more than 0, at most 1",
-        ),
-        ("llm test", "fused", (0.5, 0.5), "llm test and fused: not on the same rows"),
-        ("knn", "other base", (0.5, 0.5), r"knn: \d+ of \d+ rows are uncovered"),
-        ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),
-    ):
-        with pytest.raises(InputError, match=message):
-            save_recovered(workspace, base, fused, weights, "back")
-    assert everything(workspace) == before
+def test_what_is_no_fusion_of_that_base_is_refused(screen: Workspace) -> None:
+    knn(screen, "knn", LOO)
+    fuse(screen, "fused", "llm train", "knn")
+    fuse(screen, "other base", "knn", "llm train")
+    with unchanged(screen):
+        for base, fused, weights, message in (
+            ("llm train", "fused", (0.6, 0.5), "DE: a recovered percentile lies"),
+            ("llm train", "fused", (0.5, 0.7), "DIR: a recovered percentile lies"),
+            (
+                "llm train",
+                "fused",
+                (0.0, 0.5),
+                "w_de: got 0.0, expected a number, more than 0, at most 1",
+            ),
+            ("llm test", "fused", (0.5, 0.5), "llm test and fused: not on the same rows"),
+            ("knn", "other base", (0.5, 0.5), r"knn: \d+ of \d+ rows are uncovered"),
+            ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),
+        ):
+            with pytest.raises(InputError, match=message):
+                save_recovered(screen, base, fused, weights, "back")
 
 
 # --- runs of chosen rows, and other contents ----------------------------------------------------------------------------
@@ -785,11 +746,10 @@ def launched(
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_a_knn_of_some_rows_gives_them_the_same_predictions(workspace: Workspace) -> None:
-    knn(workspace, "whole", FOLDS)
+def test_a_knn_of_some_rows_gives_them_the_same_predictions(screen: Workspace) -> None:
+    knn(screen, "whole", FOLDS)
     some = launched(
-        workspace,
+        screen,
         "knn",
         "some",
         "sample=9,seed=1;split=train",
@@ -799,9 +759,9 @@ def test_a_knn_of_some_rows_gives_them_the_same_predictions(workspace: Workspace
         seed=1,
     )
     assert some.done == 9
-    part = rows_of(workspace, "some")
+    part = rows_of(screen, "some")
     np.testing.assert_array_equal(
-        probabilities(part), probabilities(rows_of(workspace, "whole").loc[part.index])
+        probabilities(part), probabilities(rows_of(screen, "whole").loc[part.index])
     )
 
 
@@ -828,34 +788,31 @@ def test_a_worker_refuses_another_space_than_planned(workspace: Workspace, world
 
 
 @pytest.mark.soak
-@pytest.mark.usefixtures("world")
-def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Workspace) -> None:
+def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(screen: Workspace) -> None:
     """Its journal goes with it; while a worker beats, both stay."""
-    knn(workspace, "knn")
-    engine = launched(workspace, "knn", "taken", "split=test", spaces="near", protocol="test", k=3)
-    folder = workspace.run_folder(engine.id)
+    knn(screen, "knn")
+    engine = launched(screen, "knn", "taken", "split=test", spaces="near", protocol="test", k=3)
+    folder = screen.run_folder(engine.id)
     folder.done.unlink()
     write_heartbeat(folder, Heartbeat("running", 6, Counts(), begun_at=0.0))
-    before = everything(workspace)
-    with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
-        save_knn(
-            workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True
-        )
-    with pytest.raises(StateError, match="a worker is on it"):
-        save_fusion(
-            workspace, FusionSettings("llm test", ("knn",), (0.5,), (0.5,)), "taken", replace=True
-        )
-    assert everything(workspace) == before
+    with unchanged(screen):
+        with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
+            save_knn(screen, dataset_of(screen), KnnSettings(("near",), LOO), "taken", replace=True)
+        with pytest.raises(StateError, match="a worker is on it"):
+            save_fusion(
+                screen,
+                FusionSettings("llm test", ("knn",), (0.5,), (0.5,)),
+                "taken",
+                replace=True,
+            )
     assert folder.exists
     folder.heartbeat.unlink()
     with pytest.raises(StateError, match="exists with another specification"):
-        save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken")
+        save_knn(screen, dataset_of(screen), KnnSettings(("near",), LOO), "taken")
     assert folder.exists
-    saved = save_knn(
-        workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True
-    )
+    saved = save_knn(screen, dataset_of(screen), KnnSettings(("near",), LOO), "taken", replace=True)
     assert not folder.path.exists()
-    with workspace.store.read() as db:
+    with screen.store.read() as db:
         assert [run.id for run in runs.list_all(db) if run.name == "taken"] == [saved.id]
         assert db.execute(
             "SELECT count(*) FROM prediction WHERE run = ?", [engine.id]

@@ -16,7 +16,7 @@ from core.runs import run_control
 from core.runs.journal import Journal, read_progress
 from core.runs.workspace import Workspace
 from tests import mounts
-from tests.runs.cases import fast, status, stored_rows, wish, workspace_with
+from tests.runs.cases import fast, run_here, status, stored_rows, wish, workspace_with
 from tests.runs.methods import Counting, constant, here
 
 MB = 1 << 20
@@ -75,7 +75,7 @@ def test_a_run_ends_says_why_and_goes_on_when_there_is_space(
     assert not folder.reserve.exists()
     elsewhere = workspace_with(tmp_path / "elsewhere", 300)
     clean = Counting()
-    other = run_control.start(elsewhere, wish(elsewhere, clean), "r", fast(), begin=here(clean))
+    other = run_here(elsewhere, clean)
     compare_rows(workspace, run.id, elsewhere, other.id)
 
 

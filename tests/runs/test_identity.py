@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError
 from core.base.types import ASKED_AGAIN, READING_METHODS
 from core.methods.base import methods
@@ -15,7 +14,7 @@ from core.methods.fusion_settings import FusionSettings
 from core.runs import component_loader, launch
 from core.runs.component_loader import default_dataset
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
@@ -27,7 +26,7 @@ from tests.runs.cases import run_named
 KNN = {"spaces": "near", "protocol": "loo"}
 FUSION = {"base": "llm train", "with": "knn", "w_de": "0.5", "w_dir": "0.7"}
 RECOVERED = {"base": "llm train", "fused": "fused", "w_de": "0.5", "w_dir": "0.7"}
-DERIVED: Mapping[str, Mapping[str, str]] = {"knn": KNN, "fusion": FUSION, "recovered": RECOVERED}
+DERIVED = {"knn": KNN, "fusion": FUSION, "recovered": RECOVERED}
 
 
 def furnish(workspace: Workspace) -> None:
@@ -41,12 +40,12 @@ def furnish(workspace: Workspace) -> None:
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """A workspace with one run of each derived method; what is asked for again changes nothing."""
     folder = worlds.template(tmp_path_factory.mktemp("furnished"), furnish)
-    return open_workspace(Settings(workspace=folder, author="tester"))
+    return worlds.workspace_in(folder)
 
 
 def by_command(workspace: Workspace, method: str, *arguments: str) -> str:
     """The id of a run that a command makes, under a name of its own."""
-    printed = core_json(workspace.settings.workspace, *arguments, "--name", f"another {method}")
+    printed = core_json(workspace, *arguments, "--name", f"another {method}")
     return run_named(workspace, printed["run"]).id
 
 
@@ -69,7 +68,7 @@ def from_what_if(workspace: Workspace, method: str) -> RunRequest:
 
 
 Way = Callable[[Workspace], str]
-WAYS: Mapping[str, Mapping[str, Way]] = {
+WAYS = {
     "knn": {
         "run": lambda w: run_command(w, "knn"),
         "run, its rows named": lambda w: run_command(w, "knn", "--rows", "split=train"),
@@ -150,19 +149,13 @@ def test_every_other_method_has_one_id_by_command_and_by_request(
             "--name",
             "by command",
         )
-        assert core_json(workspace.settings.workspace, *arguments)["id"] == asked.id
+        assert core_json(workspace, *arguments)["id"] == asked.id
 
 
 def test_a_second_name_says_whose_it_is(furnished: Workspace) -> None:
     done = core(
-        furnished.settings.workspace,
-        "knn",
-        "--space",
-        "near",
-        "--protocol",
-        "loo",
-        "--name",
-        "again",
+        furnished,
+        "knn --space near --protocol loo --name again",
     )
     assert done.status == 0
     assert (

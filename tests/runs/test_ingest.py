@@ -13,18 +13,15 @@ import pytest
 from core.base.errors import DeskError, InputError, NotFound, StoreBusy, SystemFailure
 from core.base.types import Evidence, Failed, Flag, RowResult, TraceEvent
 from core.runs import ingest as folding_room
-from core.runs import run_control
 from core.runs.ingest import BATCH_BYTES, RunReporter, ingest_journal
 from core.runs.jobs.folder import log_tail
 from core.runs.jobs.state import last_heartbeat
 from core.runs.journal import Entry, Journal, RetryMark, encode_entry
 from core.runs.run_folder import WORKER_STORE_MB, RunFolder
-from core.runs.run_state import State
 from core.runs.workspace import Workspace
 from core.store import Store, calls, changes, evidence, predictions, runs, traces
 from core.store.runs import Run
-from tests.runs.cases import fast, run_named, stored_rows, wish, workspace_with
-from tests.runs.methods import Counting
+from tests.runs.cases import run_named, stored_rows, waiting_run, workspace_with
 from tests.runs.test_journal import call, row
 
 IDS = [f"Qb{i % 7}_Hb{i}" for i in range(6)]
@@ -33,9 +30,7 @@ IDS = [f"Qb{i % 7}_Hb{i}" for i in range(6)]
 def begun(path: Path) -> tuple[Workspace, RunFolder]:
     """A run that waits for its worker."""
     workspace = workspace_with(path, 6)
-    run = run_control.start(
-        workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None
-    )
+    run = waiting_run(workspace)
     return workspace, workspace.run_folder(run.id)
 
 
@@ -97,7 +92,7 @@ def test_a_crash_between_two_transactions_costs_nothing(
     monkeypatch.setattr(folding_room, "BATCH_ROWS", 1)
     steps = iter(range(99))
 
-    def dies(*arguments: Any) -> None:
+    def dies(*arguments):
         versions_bump(*arguments)
         if next(steps) == at:
             raise KeyboardInterrupt
@@ -188,9 +183,7 @@ def test_folding_moves_the_versions_and_leaves_the_trail_alone(tmp_path: Path) -
 def waiting(tmp_path: Path) -> tuple[Workspace, Run]:
     """A run of three rows that nobody works on."""
     workspace = workspace_with(tmp_path, 3)
-    return workspace, run_control.start(
-        workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None
-    )
+    return workspace, waiting_run(workspace)
 
 
 def reporter_of(
@@ -220,7 +213,6 @@ def test_a_state_is_said_once_and_nothing_secret_ever(waiting: tuple[Workspace, 
     said = folder.log.read_text().splitlines()
     assert [line.split(" ", 2)[2] for line in said] == ["paused", "the key is …1"]
     heartbeat = last_heartbeat(folder)
-    assert heartbeat is not None
     assert (
         heartbeat["state"],
         heartbeat["counts"]["failed"],
@@ -238,11 +230,9 @@ def test_the_store_follows_until_it_is_over_whatever_is_in_its_way_meanwhile(
     waiting: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch, error: DeskError
 ) -> None:
     workspace, run = waiting
-    states: list[State] = []
+    states = []
 
-    def ingest(
-        _store: Store, folder: RunFolder, state: State, _cause: str = "", *, until: int
-    ) -> None:
+    def ingest(_store, folder, state, _cause="", *, until):
         assert until == folder.rows.stat().st_size
         states.append(state)
         if len(states) == 1:

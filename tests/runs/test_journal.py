@@ -181,7 +181,7 @@ def test_lines_that_are_none_are_named(line: bytes, tmp_path: Path) -> None:
 
 
 def test_deep_values_and_large_numbers_come_back_as_they_were() -> None:
-    deep: list[Any] = []
+    deep = []
     for _ in range(300):  # deeper than the fast reader goes
         deep = [deep]
     for meta in ({"deep": deep}, {"seed": 2**70, "share": 0.1 + 0.2}):
@@ -193,7 +193,7 @@ def test_a_line_that_nests_too_deep_is_refused_in_words() -> None:
     deep = b"[" * 100_000 + b"]" * 100_000
     with pytest.raises(InputError, match="a line that cannot be read"):
         decode_entry(deep)
-    value: list[Any] = []
+    value = []
     for _ in range(100_000):
         value = [value]
     with pytest.raises(InputError, match="cannot be written down"):

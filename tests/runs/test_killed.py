@@ -30,8 +30,8 @@ from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests import commands
 from tests.fakes.scripted import Script, request_counts, serving
-from tests.runs.cases import fast, recorded, status, until, wish, workspace_with
-from tests.runs.methods import Asking, here, worker_command
+from tests.runs.cases import fast, recorded, run_here, status, until, wish, workspace_with
+from tests.runs.methods import Asking, worker_command
 
 KILLS = 1  # soak/test_kills.py takes 50
 ROWS = 300
@@ -127,18 +127,16 @@ class Spawner:
         return self.process.pid
 
     def wait(self) -> None:
-        assert self.process is not None
         self.process.wait(60)
 
     def kill(self) -> None:
-        assert self.process is not None
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
 def read_states(workspace: Workspace, run: Run) -> None:
     """See in `runs` that the run has crashed; that also settles it."""
-    [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
+    [listed] = commands.core_json(workspace, "runs")["runs"]
     assert listed["status"] == "crashed"
     assert listed["done"] == recorded(workspace, run).done == len(journalled(workspace, run))
 
@@ -164,9 +162,7 @@ def run_with_kills(
     with serving(Script(delay_s=delay_s)) as url:
         whole = workspace_with(folder / "whole", ROWS)
         how = fast(url, rows_in_flight=AT_ONCE, timeout_s=10.0)
-        expected = run_control.start(
-            whole, wish(whole, Asking(), model="scripted"), "r", how, begin=here(Asking())
-        )
+        expected = run_here(whole, Asking(), how, model="scripted")
     with serving(Script(delay_s=delay_s)) as url:
         workspace = workspace_with(folder / "killed", ROWS)
         how = fast(url, rows_in_flight=AT_ONCE, timeout_s=10.0)
@@ -251,7 +247,6 @@ def assert_equal_to_undisturbed(survived: SurvivingRun) -> None:
     assert len(ours["trace_event"]) == len(ours["row_call"]) == 2 * ROWS
     assert expected.spent_tokens == expected.tokens
     told = read_spending(workspace.run_folder(run.id).spending)
-    assert told is not None
     assert (told.tokens, told.unanswered) == (run.spent_tokens, survived.lost[-1].unanswered)
     assert run.spent_tokens >= expected.spent_tokens
     for lost in survived.lost:

@@ -100,7 +100,7 @@ def imports_now(workspace: Workspace) -> bool:
 @pytest.mark.soak
 def test_a_reader_that_is_killed_leaves_nothing(temporary: Path, tmp_path: Path) -> None:
     workspace = workspace_of(tmp_path / "here", SHARED)
-    outcomes: list[imports.Imported] = []
+    outcomes = []
     importing = threading.Thread(
         target=lambda: outcomes.extend(
             imports.import_uploads(workspace, [("train.csv", cases.TRAIN)], NOTHING_SAVED)
@@ -129,7 +129,6 @@ def test_an_app_that_is_killed_takes_its_reader_along_and_leaves_nothing_for_lon
             stdin=subprocess.PIPE,
             env=os.environ,
         )
-        assert app.stdin is not None
         app.stdin.write(cases.TRAIN)
         app.stdin.close()
         here = psutil.Process(app.pid)

@@ -13,7 +13,6 @@ from core.runs.component_loader import WorkspaceComponents, default_dataset
 from core.runs.launch import run_to_end
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, write_ending
-from core.runs.workspace import Workspace
 from core.store import runs
 from tests.runs.cases import fast, wish, workspace_with
 from tests.runs.methods import Counting, apart
@@ -29,7 +28,7 @@ def test_an_ending_that_did_not_reach_the_store_is_the_cause(
         RunRequest(method.name, "bmdm", rows="split=test", name="r"),
     )
 
-    def stop(workspace: Workspace, run: str, *_: object, **__: object) -> None:
+    def stop(workspace, run, *_, **__):
         with workspace.store.write() as db:
             runs.change_by_worker(db, run, status="running")
         write_ending(workspace.run_folder(run), "stopped", Counts(), 4, "no space left on the disk")

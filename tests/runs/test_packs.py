@@ -23,7 +23,7 @@ from tests import cases, worlds
 from tests.commands import core_json
 from tests.embeddings.hostile import touches
 from tests.embeddings.test_checkpoints import geneformer
-from tests.features.importing.test_actions import everything
+from tests.features.importing.test_actions import everything, unchanged
 
 DESCRIBED = worlds.PACKS["descriptions"]
 
@@ -151,25 +151,25 @@ def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(
     content = worlds.pack("orthologs")
     import_upload(workspace, content, "mine.json")
     [file] = (workspace.settings.data / "knowledge").iterdir()
-    before = everything(workspace)
-    for damage, message in (
-        (file.unlink, "is missing in .*; import it again"),
-        (lambda: file.write_bytes(b"{}"), "no knowledge"),
-    ):
-        damage()
-        with pytest.raises((InputError, StateError), match=message):
-            packs.read(workspace.settings, "mine")
-        again = import_upload(workspace, content, "mine.json")
-        assert (again.new, again.name) == (False, "mine")
-        assert "its lost file is restored" in again.message
-        assert packs.read(workspace.settings, "mine") == read_knowledge(content, "x")
-    file.write_bytes(worlds.pack("proteins"))
-    with pytest.raises(
-        StateError, match=r"pack 'mine': mine\.json has changed since; import the file with hash"
-    ):
-        packs.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
-    assert "its lost file is restored" in import_upload(workspace, content, "mine.json").message
-    assert everything(workspace) == before
+    with unchanged(workspace):
+        for damage, message in (
+            (file.unlink, "is missing in .*; import it again"),
+            (lambda: file.write_bytes(b"{}"), "no knowledge"),
+        ):
+            damage()
+            with pytest.raises((InputError, StateError), match=message):
+                packs.read(workspace.settings, "mine")
+            again = import_upload(workspace, content, "mine.json")
+            assert (again.new, again.name) == (False, "mine")
+            assert "its lost file is restored" in again.message
+            assert packs.read(workspace.settings, "mine") == read_knowledge(content, "x")
+        file.write_bytes(worlds.pack("proteins"))
+        with pytest.raises(
+            StateError,
+            match=r"pack 'mine': mine\.json has changed since; import the file with hash",
+        ):
+            packs.read(workspace.settings, "mine", read_knowledge(content, "x").sha256)
+        assert "its lost file is restored" in import_upload(workspace, content, "mine.json").message
 
 
 @pytest.mark.soak
@@ -270,7 +270,7 @@ def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest
     (tmp_path / "files").mkdir()
     for name, content in files.items():
         (tmp_path / "files" / name).write_text(json.dumps(content))
-    found = core_json(workspace.settings.workspace, "import", str(tmp_path / "files"))["imported"]
+    found = core_json(workspace, "import", str(tmp_path / "files"))["imported"]
     assert {
         (one["name"] or Path(one["path"]).name, one["kind"], one["organism"]) for one in found
     } == {

@@ -24,7 +24,7 @@ from core.store import evidence
 from core.store.runs import Run
 from tests.commands import core_json
 from tests.fakes.scripted import MODEL
-from tests.runs.cases import fast, run_named, stored_rows, wish, workspace_with
+from tests.runs.cases import fast, run_here, run_named, stored_rows, workspace_with
 from tests.runs.methods import Counting, here
 
 ROWS = 6
@@ -92,7 +92,7 @@ def bring_other_kinds(workspace: Workspace) -> None:
     bring(workspace, {"Hb0": ["Cell Cycle"]}, "pathways.json")
 
 
-CHANGES: tuple[Callable[[Workspace], None], ...] = (
+CHANGES = (
     add_newer,
     replace_and_bring_again,
     bring_other_kinds,
@@ -127,7 +127,7 @@ def test_what_comes_or_goes_after_a_run_was_planned_changes_nothing_of_it(
 @pytest.mark.soak
 def test_nor_between_its_first_rows_and_a_retry_of_those_that_failed(workspace: Workspace) -> None:
     method = Counting(fails=frozenset({"Qb1_Hb1"}), reads=("edges", "signs"))
-    run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    run = run_here(workspace, method)
     assert (run.status, run.done, run.failed) == ("done", ROWS - 1, 1)
     replace_and_bring_again(workspace)
     ended = run_control.retry(workspace, run.id, begin=here(Counting(reads=("edges", "signs"))))
@@ -161,7 +161,7 @@ def test_a_pack_that_went_between_asking_and_starting_is_refused_before_anything
     ):
         run_control.start(workspace, spec, "late", fast(), begin=lambda *_: None)
     assert not workspace.run_folder(spec.key).exists
-    assert core_json(workspace.settings.workspace, "runs")["runs"] == []
+    assert core_json(workspace, "runs")["runs"] == []
 
 
 @pytest.mark.few(14)
@@ -210,9 +210,7 @@ def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another
     (tmp_path / "train.csv").write_text(
         "id,pert,gene,label\nSTAT1_IRF1,STAT1,IRF1,up\nSTAT2_IRF1,STAT2,IRF1,none\n"
     )
-    core_json(
-        workspace.settings.workspace, "import", str(tmp_path / "train.csv"), "--dataset", "people"
-    )
+    core_json(workspace, "import", str(tmp_path / "train.csv"), "--dataset", "people")
     request = RunRequest("summer", "people", model=MODEL)
     mouse = {
         "edges": packs.read(workspace.settings, "edges").sha256,

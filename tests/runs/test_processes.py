@@ -31,6 +31,7 @@ from tests.runs.cases import (
     status,
     until,
     until_state,
+    waiting_run,
     wish,
     workspace_with,
 )
@@ -162,9 +163,7 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
 @pytest.mark.soak
 def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
-    run = run_control.start(
-        workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None
-    )
+    run = waiting_run(workspace)
     folder = workspace.run_folder(run.id)
     with pytest.raises(
         StateError, match=r"status 3 before its first heartbeat; its log says: no such luck"

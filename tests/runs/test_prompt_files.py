@@ -106,9 +106,7 @@ def test_the_prompts_of_a_file_are_asked_as_they_stand(
         "--endpoint",
         server,
     )
-    printed = core_json(
-        workspace.settings.workspace, "run", "prompt_only", "--name", "mine", *options
-    )
+    printed = core_json(workspace, "run", "prompt_only", "--name", "mine", *options)
     assert (printed["status"], printed["done"], printed["failed"]) == ("done", ROWS, 0)
     run = run_named(workspace, "mine")
     assert asked_by(workspace, run) == {key: {prompt} for key, prompt in ASKED.items()}
@@ -128,7 +126,7 @@ def test_a_run_is_known_by_the_content_of_its_file(workspace: Workspace, server:
     assert len(kept(workspace)) == 1  # nothing is kept of what was not started
 
 
-CASES: Mapping[str, tuple[Mapping[str, str], Mapping[str, object], str]] = {
+CASES = {
     "rows without a prompt": (
         {key: ASKED[key] for key in IDS[:1]},
         {},
@@ -190,7 +188,7 @@ def test_prompts_for_unknown_ids_are_listed_and_the_others_asked(
     file = tmp_path / "some.csv"
     file.write_bytes(csv_of({IDS[2]: ASKED[IDS[2]], "X_Y": "x", "Y_X": "y"}))
     done = core(
-        workspace.settings.workspace,
+        workspace,
         "run",
         "prompt_only",
         "--set",

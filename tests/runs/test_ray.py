@@ -32,7 +32,7 @@ from tests import commands
 from tests.fakes.scripted import MODEL, request_counts, serving
 from tests.features.cells.cases import write_case
 from tests.features.predicting.test_serve import free_port
-from tests.runs.cases import assert_whole, fast, keyed, status, wish, workspace_with
+from tests.runs.cases import assert_whole, fast, keyed, run_here, status, wish, workspace_with
 from tests.runs.methods import Asking, Base, constant, here
 from tests.runs.ray_clusters import Nodes, cluster
 from tests.runs.test_killed import stored
@@ -161,9 +161,7 @@ def test_rows_that_end_their_process_or_fail_as_nobody_foresaw_harm_no_others(
 ) -> None:
     workspace = workspace_with(tmp_path / "w", 8)
     method = Harmful(ended=tmp_path / "ended")
-    run = run_control.start(
-        workspace, wish(workspace, method), "r", on(nodes, rows_in_flight=1), begin=here(method)
-    )
+    run = run_here(workspace, method, on(nodes, rows_in_flight=1))
     assert_whole(workspace, run, 8, failed=2)
     failed = {
         entry.pair_id: entry
@@ -211,13 +209,13 @@ def test_an_address_where_no_cluster_is_gives_one_clear_error_and_no_run(tmp_pat
             "--ray-address",
             address,
         )
-        done = commands.core(workspace.settings.workspace, *arguments)
+        done = commands.core(workspace, *arguments)
     assert done.status == 1
     assert done.err.splitlines()[-1] == (
         f"error: ray address {address}: no connection (Connection refused), expected the HOST:PORT that `ray start --head` "
         "prints, or auto"
     )
-    assert commands.core_json(workspace.settings.workspace, "runs")["runs"] == []
+    assert commands.core_json(workspace, "runs")["runs"] == []
 
 
 def test_what_cannot_run_on_a_cluster_is_refused_before_it_begins(
@@ -308,9 +306,7 @@ def test_labels_of_cells_are_those_of_one_process(
     )
     assert [path.name for path in ours] == [path.name for path in theirs] != []
     assert all(a.read_bytes() == b.read_bytes() for a, b in zip(ours, theirs, strict=True))
-    done = commands.core(
-        tmp_path / "here", "cells", "labels", "screen.h5ad", "--name", "s", "--ray-address", "auto"
-    )
+    done = commands.core(tmp_path / "here", "cells labels screen.h5ad --name s --ray-address auto")
     assert (done.status, "--ray-address: got auto, but the backend is local" in done.err) == (
         1,
         True,

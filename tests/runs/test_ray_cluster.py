@@ -34,7 +34,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_an_error_of_rays_own_says_that_no_cluster_could_be_joined(
     ray: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def init(**_: Any) -> None:
+    def init(**_):
         raise ray.exceptions.AuthenticationError("the token is not that of the cluster")
 
     monkeypatch.setattr(ray, "init", init)
@@ -48,7 +48,7 @@ def test_an_error_of_rays_own_says_that_no_cluster_could_be_joined(
 def test_what_the_object_store_does_not_take_is_said_so(
     ray: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def put(_value: object) -> None:
+    def put(_value):
         raise ray.exceptions.ObjectStoreFullError("no room")
 
     monkeypatch.setattr(ray, "put", put)
@@ -63,9 +63,9 @@ def test_what_the_object_store_does_not_take_is_said_so(
 def test_a_cluster_that_is_started_here_is_closed_to_others_and_gets_no_secret(
     ray: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: dict[str, Any] = {}
+    seen = {}
 
-    def init(**how: Any) -> None:
+    def init(**how):
         folder = Path(how["_temp_dir"])
         (folder / "session_1").mkdir()
         seen.update(folder=folder, mode=folder.stat().st_mode & 0o777, environment=dict(os.environ))

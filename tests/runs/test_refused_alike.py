@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from core.base.types import Failed
-from core.runs import run_control
 from core.runs.row_prediction import FIRST_ROWS, CircuitBreaker
 from core.store.runs import Run
 from tests.llm.canned import Asked, Canned, completion, serving
-from tests.runs.cases import fast, status, wish, workspace_with
-from tests.runs.methods import Asking, here
+from tests.runs.cases import fast, run_here, status, workspace_with
+from tests.runs.methods import Asking
 
 METHOD = Asking()
 
@@ -23,13 +22,7 @@ def run_against(folder: Path, answer: Any, rows: int = 8, **how: Any) -> tuple[R
     workspace = workspace_with(folder, rows)
     settings = {"rows_in_flight": 1, "concurrency": 1, "cached": False, **how}
     with serving(answer) as (url, asked):
-        run = run_control.start(
-            workspace,
-            wish(workspace, METHOD, model="m"),
-            "r",
-            fast(url, **settings),
-            begin=here(METHOD),
-        )
+        run = run_here(workspace, METHOD, fast(url, **settings), model="m")
     return run, status(workspace, run).cause, len(asked)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -82,7 +82,7 @@ def _embed(workspace: Workspace, url: str) -> object:
 
 
 # How a person may name a server, each as a page and a command do.
-PATHS: dict[str, Callable[[Workspace, str], object]] = {
+PATHS = {
     "endpoint check": lambda w, url: asyncio.run(launch.health(w, url)),
     "endpoint check of several": lambda w, url: asyncio.run(
         model_servers.check_each(w, f"{url},http://127.0.0.1:9/v1")
@@ -180,7 +180,7 @@ def test_a_file_that_changed_before_the_worker_brings_in_no_stranger(
             workspace_with(tmp_path / "desk", 12), endpoints=(listed.url,), **SHARED
         )
 
-        def begin(workspace: Workspace, run: str) -> None:
+        def begin(workspace, run):
             file.write_text(f"{listed.url}\n{stranger.url}\n")
             here(Asking())(workspace, run)
 
@@ -255,7 +255,7 @@ def test_a_refusal_for_the_lack_of_a_key_says_where_it_belongs(
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_API_KEY", KEY)
     with listening(Script(api_key=KEY)) as server:
-        done = commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url)
+        done = commands.core(workspace, "endpoint", "--endpoint", server.url)
         assert "HTTP 401" in done.out + done.err
         assert (
             "this address has no key: give it one in PERTURBDESK_API_KEYS, or add it to PERTURBDESK_ENDPOINTS"
@@ -263,15 +263,9 @@ def test_a_refusal_for_the_lack_of_a_key_says_where_it_belongs(
         )
         assert set(server.keys) == {None}
         monkeypatch.setenv("PERTURBDESK_ENDPOINTS", server.url)
-        assert (
-            commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url).status
-            == 0
-        )
+        assert commands.core(workspace, "endpoint", "--endpoint", server.url).status == 0
         monkeypatch.delenv("PERTURBDESK_ENDPOINTS")
         monkeypatch.setenv("PERTURBDESK_API_KEYS", f"{server.url}={KEY}")
         monkeypatch.setenv("PERTURBDESK_API_KEY", "sk-of-somebody-else")
-        assert (
-            commands.core(workspace.settings.workspace, "endpoint", "--endpoint", server.url).status
-            == 0
-        )
+        assert commands.core(workspace, "endpoint", "--endpoint", server.url).status == 0
     assert KEY not in done.out + done.err

@@ -23,11 +23,11 @@ from core.runs.row_watch import RowWatch, Watcher
 from core.runs.run_folder import RunFolder
 from core.runs.workspace import Workspace
 from core.store.runs import Run
-from tests.fakes.scripted import Faults, Script, ScriptedPrompt, serving, write_reply
+from tests.fakes.scripted import Faults, Script, serving, write_reply
 from tests.fakes.watching import listen
 from tests.runs.cases import fast, wish, workspace_with
 
-OPTIONS: dict[str, object] = {"tools": "gene_class,base_rates,train_lookup", "judge": "logprob"}
+OPTIONS = {"tools": "gene_class,base_rates,train_lookup", "judge": "logprob"}
 SCRIPT = Script(faults=Faults.each(0.02, "error", "half", "reset", "empty", "wrong_format"))
 
 
@@ -80,10 +80,10 @@ def test_the_run_of_a_watched_row_is_the_same(
     if who == "nobody renews":
         monkeypatch.setattr(row_watch, "FRESH_S", 0.2)
     workspace = workspace_with(tmp_path, 6)
-    heard: list[Any] = []
-    ends: list[Callable[[], None]] = []
+    heard = []
+    ends = []
 
-    def watch(run: str) -> None:
+    def watch(run):
         watcher = ask.watch(workspace, run)
         if who == "leaves":
             watcher.read()
@@ -120,7 +120,7 @@ def _check_events(workspace: Workspace, run: Run, heard: list[Any]) -> None:
         item.tool for item in row.evidence
     }
     answered = {event["call"]: event["content"] for event in heard if event["kind"] == "answered"}
-    said: dict[tuple[int, int], str] = {}
+    said = {}
     for event in heard:
         if event["kind"] == "words":
             key = event["call"], event["attempt"]
@@ -134,13 +134,13 @@ def _check_events(workspace: Workspace, run: Run, heard: list[Any]) -> None:
 @pytest.mark.soak
 def test_who_comes_late_is_told_what_has_happened(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 1)
-    heard: list[Any] = []
-    runs: list[str] = []
-    ends: list[Callable[[], None]] = []
+    heard = []
+    runs = []
+    ends = []
 
     def come(
-        prompt: ScriptedPrompt,
-    ) -> str:  # when the first brief is asked for, half a second before it is answered
+        prompt,
+    ):  # when the first brief is asked for, half a second before it is answered
         if not ends:
             ends.append(listen(ask.watch(workspace, runs[0]), heard.append))
         return write_reply(prompt)
@@ -162,7 +162,7 @@ def test_a_marker_in_the_way_and_a_full_disk_harm_nobody(
 ) -> None:
     workspace = workspace_with(tmp_path, 6)
 
-    def spoil(run: str) -> None:
+    def spoil(run):
         folder = workspace.run_folder(run).watch
         folder.mkdir()
         (folder / "any.jsonl").mkdir()  # cannot be opened
@@ -247,7 +247,7 @@ def test_a_file_of_events_has_a_limit_and_its_end(
     for event in ({"kind": "words", "content": "x" * 1_000},) * 50 + ({"kind": "ended"},):
         stream.write(event)
     assert path.stat().st_size < 11_000
-    heard: list[Any] = []
+    heard = []
     listen(Watcher(folder), heard.append)()
     assert [event["kind"] for event in heard] == ["words"] * 9 + ["ended"]
 

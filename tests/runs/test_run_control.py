@@ -15,8 +15,10 @@ from core.runs.jobs.folder import log_tail
 from core.runs.journal import Journal, read_progress
 from core.runs.workspace import Workspace
 from core.store import changes, runs
-from tests.runs.cases import fast, status, wish, workspace_with
+from tests.runs.cases import fast, run_here, status, waiting_run, wish, workspace_with
 from tests.runs.methods import Counting, here
+
+pytestmark = pytest.mark.soak
 
 
 @pytest.fixture
@@ -28,13 +30,10 @@ def nobody(*_: Any) -> None:
     """Begins nothing: what a run looks like before its worker."""
 
 
-@pytest.mark.soak
 def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Workspace) -> None:
     method = Counting()
-    first = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
-    again = run_control.start(
-        workspace, wish(workspace, method), "r", fast(rows_in_flight=3), begin=here(method)
-    )
+    first = run_here(workspace, method)
+    again = run_here(workspace, method, fast(rows_in_flight=3))
     assert again == first
     assert len(method.asked) == 8
     other = wish(workspace, method, seed=1)
@@ -48,7 +47,6 @@ def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Wor
         assert db.execute("SELECT DISTINCT run FROM prediction").fetchall() == [(replaced.id,)]
 
 
-@pytest.mark.soak
 def test_a_run_is_known_by_its_specification_whatever_it_is_called(workspace: Workspace) -> None:
     spec = wish(workspace, Counting())
     one = run_control.start(workspace, spec, "one", fast(), begin=nobody)
@@ -59,9 +57,8 @@ def test_a_run_is_known_by_its_specification_whatever_it_is_called(workspace: Wo
     assert one.spec["rows"] == 8
 
 
-@pytest.mark.soak
 def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
-    run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=nobody)
+    run = waiting_run(workspace)
     assert (run.status, run.origin, status(workspace, run).state) == (
         "waiting",
         "run here",
@@ -81,7 +78,6 @@ def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
         assert changes.latest(db)["action"].tolist()[:3] == ["resume", "cancel", "run"]
 
 
-@pytest.mark.soak
 def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: Workspace) -> None:
     spec = wish(workspace, Counting())
     run = run_control.start(workspace, spec, "r", fast(), begin=nobody)
@@ -98,17 +94,15 @@ def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: 
     assert any("ended: done" in line for line in log_tail(workspace.run_folder(run.id), 50))
 
 
-@pytest.mark.soak
 def test_a_run_that_the_store_lost_is_taken_over_with_its_rows(workspace: Workspace) -> None:
     method = Counting()
-    run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    run = run_here(workspace, method)
     with workspace.store.write() as db:
         runs.delete(db, run.id)
-    again = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    again = run_here(workspace, method)
     assert (again.id, again.done, len(method.asked)) == (run.id, 8, 8)
 
 
-@pytest.mark.soak
 def test_runs_of_other_origins_have_no_worker(small_workspace: Workspace) -> None:
     assert run_control.states(small_workspace) == {}
     for refused in (

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from core.base.errors import NotFound, StateError
 from core.base.types import Failed
-from core.runs.jobs.folder import write_json
-from core.runs.jobs.state import STALE_AFTER_S, exclusive_lock, process_start
+from core.runs.jobs.state import STALE_AFTER_S
 from core.runs.journal import Journal
 from core.runs.run_folder import RunFolder
 from core.runs.run_state import (
@@ -79,47 +75,6 @@ def test_a_heartbeat_that_a_power_cut_emptied_is_no_beat(tmp_path: Path) -> None
     with Journal(folder) as journal:
         journal.append([row("a_b")])
     assert (status_of(folder).state, status_of(folder).counts.done) == ("crashed", 1)
-
-
-def test_a_beat_of_a_process_that_is_gone_does_not_count(tmp_path: Path) -> None:
-    folder = folder_in(tmp_path)
-    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    values: dict[str, Any] = {
-        "pid": process.pid,
-        "born": process_start(process.pid),
-        "host": os.uname().nodename,
-        "state": "running",
-    }
-    values |= {"counts": {}, "total": 2, "size": 0, "begun_at": 1.0, "rows_per_s": None}
-    write_json(folder.heartbeat, values)
-    assert status_of(folder).state == "running"
-    write_json(folder.heartbeat, {**values, "born": "1"})  # another process that has its number
-    assert status_of(folder).state == "crashed"
-    write_json(folder.heartbeat, values)
-    process.kill()
-    os.waitid(
-        os.P_PID, process.pid, os.WEXITED | os.WNOWAIT
-    )  # dead, but nobody has taken note of it yet
-    assert status_of(folder).state == "crashed"
-    process.communicate()
-    assert process_start(process.pid) is None
-
-
-def test_nobody_else_works_on_a_run(tmp_path: Path) -> None:
-    folder = folder_in(tmp_path)
-    beats(folder)
-    with (
-        exclusive_lock(folder),
-        pytest.raises(StateError, match=rf"a worker is running it \(process {os.getpid()}\)"),
-        exclusive_lock(folder),
-    ):
-        pass
-    with exclusive_lock(folder):  # it was let go
-        pass
-    with pytest.raises(ZeroDivisionError), exclusive_lock(folder):
-        raise ZeroDivisionError
-    with exclusive_lock(folder):
-        pass
 
 
 @pytest.mark.parametrize("state", ["running", "pausing", "paused"])

@@ -41,7 +41,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def working(workspace: Workspace, servers: str, name: str = "r", **how: Any) -> Iterator[Run]:
     """A run of two calls a row that is worked on in a thread; the block ends with the run."""
-    threads: list[threading.Thread] = []
+    threads = []
 
     def begin(workspace: Workspace, run: str) -> None:
         threads.append(threading.Thread(target=lambda: here(ASKING)(workspace, run), name=run))
@@ -138,11 +138,9 @@ def test_a_run_waits_while_every_server_is_gone_and_goes_on_when_one_is_back(
                 "the run to say that it waits",
             )
             assert status(workspace, run).state == "running"
-            log = commands.core_json(tmp_path, "jobs", "log", "r")
+            log = commands.core_json(tmp_path, "jobs log r")
             assert log["notice"].startswith("waiting for a server, none of 2")
-            assert (
-                "waiting for a server, none of 2" in commands.core(tmp_path, "jobs", "log", "r").out
-            )
+            assert "waiting for a server, none of 2" in commands.core(tmp_path, "jobs log r").out
             at = finished(workspace, run)
             time.sleep(0.3)
             assert finished(workspace, run) == at < 60

@@ -47,7 +47,7 @@ def test_the_key_is_ten_digits_and_moves_with_everything() -> None:
     assert (
         replace(SPEC, options={"context": "kit", "rounds": 1}).key == SPEC.key
     )  # whatever the order
-    others: list[dict[str, Any]] = [
+    others = [
         {"method": "x"},
         {"version": 3},
         {"options": {"rounds": 2}},

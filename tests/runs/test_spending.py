@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 from core.llm.call_budget import CallBudget, TokensSpent
-from core.llm.messages import Outcome, Usage
+from core.llm.messages import Usage
 from core.runs import run_control
 from core.runs.journal import Spending, SpendingLog, read_spending
-from core.runs.run_folder import RunFolder
 from core.runs.workspace import Workspace
 from core.store.runs import Run
 from tests.fakes.scripted import Faults, Script, request_counts, serving
-from tests.runs.cases import fast, status, until, until_state, wish, workspace_with
-from tests.runs.methods import Asking, apart, here
+from tests.runs.cases import fast, run_here, status, until, until_state, wish, workspace_with
+from tests.runs.methods import Asking, apart
 
 ROWS = 12
 AT_ONCE = 4
@@ -130,13 +129,7 @@ def test_a_budget_is_kept_to_one_call_however_many_are_made_at_once(
     method = Asking()
     how = {"concurrency": concurrency, "rows_in_flight": concurrency, "token_budget": 400}
     with serving() as url:
-        run = run_control.start(
-            workspace,
-            wish(workspace, method, model="scripted"),
-            "r",
-            fast(url, **how),
-            begin=here(method),
-        )
+        run = run_here(workspace, method, fast(url, **how), model="scripted")
         paid, n_calls = request_counts(url)["tokens"], request_counts(url)["/v1/chat/completions"]
     assert run.status == "budget"
     assert run.spent_tokens == paid
@@ -146,9 +139,9 @@ def test_a_budget_is_kept_to_one_call_however_many_are_made_at_once(
 
 def test_calls_wait_until_their_cost_fits_and_one_may_always_run() -> None:
     spent, sizes, most_at_once = 0, [40, 40, 40, 300, 20], 0
-    under_way: list[int] = []
+    under_way = []
 
-    async def call(budget: CallBudget, tokens: int) -> str:
+    async def call(budget, tokens):
         nonlocal spent, most_at_once
         try:
             async with budget.reserve(tokens):
@@ -162,7 +155,7 @@ def test_calls_wait_until_their_cost_fits_and_one_may_always_run() -> None:
             return "spent"
         return "made"
 
-    async def work() -> list[str]:
+    async def work():
         budget = CallBudget(lambda: 100 - spent)
         return await asyncio.gather(*(call(budget, tokens) for tokens in sizes))
 
@@ -181,13 +174,7 @@ def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> No
     )
     with serving(Script(faults=faults, retry_after_s=0.01)) as url:
         method = Asking()
-        run = run_control.start(
-            workspace,
-            wish(workspace, method, model="scripted"),
-            "r",
-            fast(url, timeout_s=2.0),
-            begin=here(method),
-        )
+        run = run_here(workspace, method, fast(url, timeout_s=2.0), model="scripted")
         counts = request_counts(url)
     assert run.status == "done"
     assert counts["empty"] + counts["half"] + counts["dropped"] > 0
@@ -198,17 +185,15 @@ def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> No
 def test_spending_that_cannot_be_written_down_stops_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_self: SpendingLog, _outcome: Outcome) -> None:
+    def full(_self, _outcome):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(SpendingLog, "count", full)
     workspace = workspace_with(tmp_path, 40)
     with serving() as url:
         method = Asking()
-        run = run_control.start(
-            workspace, wish(workspace, method, model="scripted"), "r", fast(url), begin=here(method)
-        )
-    folder: RunFolder = workspace.run_folder(run.id)
+        run = run_here(workspace, method, fast(url), model="scripted")
+    folder = workspace.run_folder(run.id)
     assert run.status == "stopped"
     assert run.cause.startswith(f"{folder.spending}: ")
     assert "the disk is full" in run.cause or "no space" in run.cause

@@ -119,11 +119,11 @@ def test_whose_role_is_taken_away_while_their_file_is_read_imports_nothing(
     shared: Workspace, role: Literal["reader"] | None
 ) -> None:
     """The file is read, and its process waits for the store, which somebody else writes to."""
-    roles: list[Person | None] = [Person("Ada", "ada@example.org", "editor")]
+    roles = [Person("Ada", "ada@example.org", "editor")]
     ada = shared.for_person(Person("Ada", "ada@example.org", "editor"), lambda: roles[-1])
-    errors: list[BaseException] = []
+    errors = []
 
-    def upload() -> None:
+    def upload():
         try:
             read_apart(ada, "import", [("train.csv", cases.TRAIN)], asdict(ImportOptions()))
         except ReadOnly as error:
@@ -145,7 +145,7 @@ def test_whose_role_is_taken_away_while_their_file_is_read_imports_nothing(
 
 
 def test_who_waited_for_others_is_asked_for_their_role_again(shared: Workspace) -> None:
-    looked: list[Person | None] = [None, Person("Ada", "ada@example.org", "editor")]
+    looked = [None, Person("Ada", "ada@example.org", "editor")]
     ada = shared.for_person(Person("Ada", "ada@example.org", "editor"), looked.pop)
     with (
         mock.patch.object(uploads_apart, "_run", side_effect=AssertionError("was read")),
@@ -160,12 +160,12 @@ def test_a_person_reads_one_file_at_a_time_and_others_are_read_meanwhile(
     """Two slow files of one person leave a reader to the others."""
     reading, may_end = list[str](), threading.Event()
 
-    def run(workspace: Workspace, *_: object) -> int:
+    def run(workspace, *_):
         reading.append(workspace.settings.author)
         may_end.wait(20)
         return 1
 
-    def upload(author: str) -> None:
+    def upload(author):
         own = replace(shared, settings=replace(shared.settings, author=author))
         with suppress(SystemFailure):
             read_apart(own, "import", [("x.csv", b"")], {})
@@ -189,9 +189,9 @@ def test_its_environment_holds_no_setting_and_no_key(
 ) -> None:
     monkeypatch.setenv("PERTURBDESK_API_KEY", "secret-key")
     monkeypatch.setenv("HF_TOKEN", "secret-token")
-    given: dict[str, Any] = {}
+    given = {}
 
-    def start(*_: object, **more: Any) -> mock.Mock:
+    def start(*_, **more):
         given.update(more)
         return mock.Mock(wait=lambda _: 0, poll=lambda: 0)
 

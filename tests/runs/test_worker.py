@@ -15,7 +15,6 @@ import pytest
 from core.base import log
 from core.base.errors import StateError
 from core.base.types import Pair, RowResult
-from core.evidence.label_view import LabelView
 from core.methods.base import Context
 from core.runs import actions as run_actions
 from core.runs import run_control
@@ -24,9 +23,9 @@ from core.runs.journal import read_progress
 from core.runs.spec import LabelViewSpec
 from core.store import calls, predictions
 from tests.fakes.scripted import request_counts, serving
-from tests.llm.canned import Asked, Canned, completion
+from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as canned
-from tests.runs.cases import fast, keyed, status, stored_rows, wish, workspace_with
+from tests.runs.cases import fast, keyed, run_here, status, stored_rows, wish, workspace_with
 from tests.runs.methods import Asking, Base, Counting, Whole, constant, here
 
 
@@ -34,9 +33,7 @@ from tests.runs.methods import Asking, Base, Counting, Whole, constant, here
 def test_rows_are_asked_once_and_not_too_many_at_a_time(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 30)
     method = Counting(sleep_s=0.002)
-    run = run_control.start(
-        workspace, wish(workspace, method), "r", fast(rows_in_flight=4), begin=here(method)
-    )
+    run = run_here(workspace, method, fast(rows_in_flight=4))
     assert (
         sorted(method.asked)
         == sorted(set(method.asked))
@@ -48,7 +45,7 @@ def test_rows_are_asked_once_and_not_too_many_at_a_time(tmp_path: Path) -> None:
 
 
 def test_while_a_worker_works_no_garbage_is_looked_for_in_what_was_there(tmp_path: Path) -> None:
-    frozen: list[int] = []
+    frozen = []
 
     class Looking(Counting):
         async def predict_row(self, pair: Pair, context: Context) -> RowResult:
@@ -56,7 +53,7 @@ def test_while_a_worker_works_no_garbage_is_looked_for_in_what_was_there(tmp_pat
             return await super().predict_row(pair, context)
 
     workspace, method = workspace_with(tmp_path, 2), Looking()
-    run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    run_here(workspace, method)
     assert min(frozen) > 10_000  # the modules alone
     assert gc.get_freeze_count() == 0
 
@@ -65,7 +62,7 @@ def test_failures_are_rows_with_their_cause_and_retry_mends_them(tmp_path: Path)
     workspace = workspace_with(tmp_path, 10)
     ids = wish(workspace, Counting()).rows
     broken = Counting(fails=frozenset(ids[:2]))
-    run = run_control.start(workspace, wish(workspace, broken), "r", fast(), begin=here(broken))
+    run = run_here(workspace, broken)
     assert (run.status, run.done, run.failed, run.fallbacks) == ("done", 8, 2, 0)
     assert status(workspace, run).done_with_failures
     with workspace.store.read() as db:
@@ -145,9 +142,7 @@ def test_what_cannot_be_written_down_is_a_failure(tmp_path: Path) -> None:
             )
 
     workspace = workspace_with(tmp_path, 5)
-    run = run_control.start(
-        workspace, wish(workspace, NotANumber()), "r", fast(), begin=here(NotANumber())
-    )
+    run = run_here(workspace, NotANumber())
     assert (run.done, run.failed) == (4, 1)
     with workspace.store.read() as db:
         assert "p_de is nan, expected 0 to 1" in predictions.row(db, run.id, "Qb1_Hb1")["error"]
@@ -160,9 +155,7 @@ def test_an_answer_for_another_row_is_a_failure(tmp_path: Path) -> None:
             return constant(context.pairs[0] if pair == context.pairs[1] else pair)
 
     workspace = workspace_with(tmp_path, 3)
-    run = run_control.start(
-        workspace, wish(workspace, Confused()), "r", fast(), begin=here(Confused())
-    )
+    run = run_here(workspace, Confused())
     assert (run.done, run.failed) == (2, 1)
 
 
@@ -173,7 +166,7 @@ def test_too_few_rows_at_once_stop_the_run(tmp_path: Path) -> None:
             return super().predict_batch(pairs[1:], context)
 
     workspace = workspace_with(tmp_path, 3)
-    run = run_control.start(workspace, wish(workspace, Lazy()), "r", fast(), begin=here(Lazy()))
+    run = run_here(workspace, Lazy())
     assert (run.status, run.done) == ("stopped", 0)
     assert "gave other rows" in run.cause
     assert run_control.resume(workspace, "r", begin=here(Whole())).done == 3
@@ -186,13 +179,7 @@ def test_nobody_there_stops_the_run_and_leaves_its_rows_missing(tmp_path: Path) 
     with socket.socket() as taken:  # bound, but nobody listens
         taken.bind(("127.0.0.1", 0))
         gone = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        run = run_control.start(
-            workspace,
-            wish(workspace, method, model="scripted"),
-            "r",
-            fast(gone),
-            begin=here(method),
-        )
+        run = run_here(workspace, method, fast(gone), model="scripted")
     assert (run.status, run.done, run.failed) == ("stopped", 0, 0)
     assert run.cause.startswith(f"nobody answered: {gone}")
     assert status(workspace, run).counts.failed == 0
@@ -207,7 +194,7 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 60)
     method = Asking()
 
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         said = (
             "<prob>30</prob>"
             if "<prob>" in asked.body["messages"][0]["content"]
@@ -222,9 +209,7 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
         how = fast(
             url, rows_in_flight=2, unanswered_limit=5, retries=0, timeout_s=30.0
         )  # a slow answer is one
-        run = run_control.start(
-            workspace, wish(workspace, method, model="m"), "r", how, begin=here(method)
-        )
+        run = run_here(workspace, method, how, model="m")
     assert run.status == "stopped"
     assert run.cause.startswith("5 rows in succession without an answer")
     # 20 answers make at most ten rows. A row whose first call was answered and whose second was not is a failure; so are those
@@ -240,13 +225,10 @@ def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     method = Asking()
     with serving() as url:
         how = fast(url, rows_in_flight=2, token_budget=500)
-        run = run_control.start(
-            workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method)
-        )
+        run = run_here(workspace, method, how, model="scripted")
         assert run.status == "budget"
         assert 0 < run.done < 40
         # A call is looked at before it is sent, so that the budget is overdrawn by one at most.
-        assert run.spent_tokens is not None
         assert 500 <= run.spent_tokens < 500 + 150
         asked = request_counts(url)["/v1/chat/completions"]
         assert run_control.resume(workspace, "r", begin=here(method)).status == "budget"
@@ -300,7 +282,7 @@ def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> Non
     "view", [LabelViewSpec(), LabelViewSpec("blinded"), LabelViewSpec("folds", 2)]
 )
 def test_methods_see_the_labels_that_the_view_shows(view: LabelViewSpec, tmp_path: Path) -> None:
-    seen: dict[str, LabelView] = {}
+    seen = {}
 
     @dataclass
     class Looking(Base):
@@ -330,7 +312,7 @@ def test_methods_see_the_labels_that_the_view_shows(view: LabelViewSpec, tmp_pat
 def test_a_run_whose_surroundings_changed_stops(change: str, tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     broken = Counting(fails=frozenset(["Qb0_Hb0"]))
-    run_control.start(workspace, wish(workspace, broken), "r", fast(), begin=here(broken))
+    run_here(workspace, broken)
     if change == "labels":
         with workspace.store.write() as db:
             db.execute("UPDATE pair SET label = 'down' WHERE pair_id = 'Pa0_Ga0'")
@@ -343,9 +325,7 @@ def test_a_run_whose_surroundings_changed_stops(change: str, tmp_path: Path) -> 
 @pytest.mark.soak
 def test_a_method_that_needs_a_server_says_so(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 2)
-    run = run_control.start(
-        workspace, wish(workspace, Asking(), model="m"), "r", fast(), begin=here(Asking())
-    )
+    run = run_here(workspace, Asking(), model="m")
     assert (run.status, run.cause) == (
         "stopped",
         "method asking: needs a model server, got none; give its address",

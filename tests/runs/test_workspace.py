@@ -39,7 +39,6 @@ def test_everyone_may_be_a_reader_and_nobody_else_an_editor() -> None:
     everyone = replace(SHARED, readers=("*",))
     for email, role in (("eve@other.example", "reader"), ("ada@lab.example", "editor")):
         person = person_of(everyone, email)
-        assert person is not None
         assert person.role == role
     assert person_of(everyone, "") is None
     assert person_of(Settings(), "eve@other.example") is None
@@ -70,7 +69,7 @@ def test_an_editor_of_a_read_only_workspace_reads(small_workspace: Workspace) ->
 
 def test_a_role_that_is_taken_away_holds_at_the_next_change(small_workspace: Workspace) -> None:
     """Whoever still has the workspace that they got with the role: an open page, a callback, a thread."""
-    now: list[Person | None] = [Person("Ada", "ada@lab.example", "editor")]
+    now = [Person("Ada", "ada@lab.example", "editor")]
     ada = small_workspace.for_person(Person("Ada", "ada@lab.example", "editor"), lambda: now[-1])
     add_note(ada, "debate", None, "mine")
     for role in (Person("Ada", "ada@lab.example", "reader"), None):

@@ -90,7 +90,7 @@ def assert_whole(workspace: Workspace, run: Run) -> None:
 def test_a_server_that_is_started_anew_is_asked_on_and_its_tokens_count_once(
     tmp_path: Path, server: Server
 ) -> None:
-    def restart() -> None:
+    def restart():
         server.end()
         time.sleep(0.3)
         server.start()
@@ -127,7 +127,7 @@ def test_a_clock_that_is_set_changes_no_row_and_no_cost(
     now, states = time.time, set[str]()
     workspace = workspace_with(tmp_path, ROWS)
 
-    def jump() -> None:
+    def jump():
         monkeypatch.setattr(time, "time", lambda: now() + jump_s)
         states.update(status(workspace, run).state for run in runs_under_way(workspace))
 

@@ -34,7 +34,7 @@ def test_rows_by_what_their_advocates_wrote(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
 
-        def found(wanted: RowFilter) -> list[str]:
+        def found(wanted):
             return predictions.find_pair_ids(db, run, wanted)
 
         assert found(RowFilter(finding=("any", "answers"))) == ["Pa_Gb"]

@@ -36,14 +36,12 @@ def test_a_mean_by_gene_scores_a_half_in_every_gene_and_more_when_pooled() -> No
     test = ROWS[ROWS["split"] == "test"]
     pooled = roc_auc_score(test["label"] == "de", np.where(test["gene"] == "A", 2 / 3, 1 / 3))
     of_gene = found["gene's training mean"]
-    assert of_gene.de is not None
     assert (of_gene.de.macro.value, of_gene.de.genes) == (0.5, 2)
     assert of_gene.de.micro.value == pytest.approx(pooled, abs=1e-15)
     assert pooled > 0.5
     assert of_gene.note == NO_SKILL
     for name in ("constant", "perturbation's training mean"):
         score = found[name].de
-        assert score is not None
         assert (score.macro.value, score.micro.value) == (0.5, 0.5)
     assert all(each.dir is None for each in found.values())
 

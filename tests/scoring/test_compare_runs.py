@@ -147,7 +147,6 @@ def test_the_cuts_of_the_difference_are_those_of_both_runs() -> None:
         )
         for seed in range(3)
     ]
-    assert of_a is not None
     np.testing.assert_array_equal(of_a, [[each.de, each.dir] for each in by_hand])
     known, unknown = compare_runs(a, b), compare_runs(a, replace(b, cuts=cuts[:0]))
     assert known.cuts_known
@@ -180,7 +179,6 @@ def test_runs_are_compared_on_the_rows_that_both_cover() -> None:
     b = rows_of(scores=OTHER, flags={3: Flag.UNCOVERED}, name="b")
     result = compare_runs(a, b)
     assert (result.covered.n, len(result.a)) == (6, 6)
-    assert result.all_rows is not None
     assert result.all_rows.n == 8
     shape = to_json(result)
     assert (shape["n"], shape["all_rows"]["n"]) == (6, 8)
@@ -205,17 +203,14 @@ def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
         other.value.estimate - mine.value.estimate
     )
     assert result.headline == mine.name == "macro AUROC by gene, mean of DE and DIR"
-    assert result.pooled is not None
     over_all = compare_runs(rows_of(), replace(rows_of(name="b"), scores=OTHER)).covered
     assert result.pooled.mean.change.value == over_all.mean.change.value
     assert "macro AUROC by gene, mean of DE and DIR" in result.sentence
     assert any(word.startswith("Pooled over genes, DE by ") for word in result.caveats)
-    assert result.genes is not None
     assert result.genes.common == result.genes.a == result.genes.b == mine.genes
     fewer = compare_runs(
         a, replace(b, covered=np.arange(8) > 1)
     ).genes  # b says nothing of two rows
-    assert fewer is not None
     assert fewer.a == mine.genes
     assert fewer.common == fewer.b
     assert fewer.common[0] < fewer.a[0]
@@ -255,7 +250,6 @@ def test_the_table_and_the_figure_hold_every_interval_of_a_comparison() -> None:
         "gene",
     ] * 3
     figure = result.figure()
-    assert figure is not None
     drawn = figure.values["table"]
     for _, row in drawn.iterrows():
         unit = {words: name for name, words in compare_module.UNITS.items()}[row["unit"]]

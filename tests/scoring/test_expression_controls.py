@@ -36,10 +36,8 @@ def test_expression_detection_and_variance_are_scored_on_a_runs_rows() -> None:
     }  # p is not among them: the median
     expected = roc_auc_score([label != "none" for label in LABELS], [mean[gene] for gene in GENE])
     expression = found["expression-only"].de
-    assert expression is not None
     assert expression.estimate == pytest.approx(expected)
     detection = found["detection-only"].de
-    assert detection is not None
     assert detection.estimate == 0.5  # all genes are seen as often
 
 
@@ -53,7 +51,6 @@ def test_a_split_has_them_among_its_baselines() -> None:
     ]
     mean = dict(zip(GENES["gene"], GENES["mean"], strict=True)) | {"p": 3.75}
     scored = beside[len(without)].de
-    assert scored is not None
     assert scored.micro.value == pytest.approx(
         roc_auc_score([label != "none" for label in LABELS], [mean[gene] for gene in GENE])
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -65,7 +63,7 @@ def test_means_outside_the_part_leave_out_the_rows_of_it(
     axis: Axis, protocol: EvaluationProtocol
 ) -> None:
     found = means_outside_part(INDEX, SPLITS, EVERY, axis, protocol)
-    parts: Any = parts_of(protocol, INDEX.rows)
+    parts = parts_of(protocol, INDEX.rows)
     other = parts.pert[INDEX.rows.pert] if axis == "gene" else parts.gene[INDEX.rows.gene]
     part = EVERY if protocol is LOO else other
     for task, values in (("de", found.p_de), ("dir", found.p_up)):

@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from core.base.config import REPOSITORY, Settings
+from core.base.config import REPOSITORY
 from core.base.fields.record import read_options
 from core.base.types import Label, Pair, RowResult
 from core.evidence.label_view import LabelView, all_training
@@ -36,10 +36,11 @@ from core.methods.base import Context, Method
 from core.methods.brief_checks import FAULTS
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate import SIDES, DebateCase, Stage
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from tests.cases import as_csv
 from tests.conftest import SHARED_DATA
 from tests.fakes.scripted import MODEL, Script, ScriptedPrompt, serving
+from tests.worlds import workspace_in
 
 ROWS = 40  # that it is shown, and asked about
 FEW = 200  # labelled rows, where not all of them are in view
@@ -97,14 +98,15 @@ def _read(file: Path, split: str) -> list[Pair]:
         ]
 
 
-def context_for(
-    method: Method, pairs: Sequence[Pair], view: LabelView, **options: object
-) -> Context:
+Pairs = Sequence[Pair]
+
+
+def context_for(method: Method, pairs: Pairs, view: LabelView, **options: object) -> Context:
     """A context without a client or a model."""
     return Context(tuple(pairs), read_options(method.settings, options), lambda _: view, Packs())
 
 
-def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
+def exercises(pairs: Pairs, view: LabelView) -> Iterator[dict[str, Any]]:
     """Every kind of prompt about the rows, each with answers in its format and with the name of its kind.
 
     Every second row is asked about with few labelled rows in view, since what tools say then looks different.
@@ -132,7 +134,7 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
         yield from _debates(DebateCase(pair.pert, pair.gene, found, "", debated), pairs, rng)
 
 
-def react_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
+def react_exercises(pairs: Pairs, view: LabelView) -> Iterator[dict[str, Any]]:
     """The conversation of an agent that asks for the base rates, finishes and answers, as DSPy puts it to the model."""
     asked = context_for(react.METHOD, pairs, view, tools=REACT_TOOLS)
 
@@ -152,7 +154,7 @@ def react_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str
             yield {"kind": "agent", "messages": said, "answers": answers}
 
 
-def summer_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
+def summer_exercises(pairs: Pairs, view: LabelView) -> Iterator[dict[str, Any]]:
     """Summaries of genes, and answers to guided questions, as the method asks for them."""
     asked = replace(
         context_for(summer.METHOD, pairs, view, seeds="42"), packs=described(pairs, view.rows)
@@ -179,11 +181,11 @@ def summer_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[st
             yield {"kind": f"guided {call.stage}", "messages": said, "answers": answers}
 
 
-def _summary(pairs: Sequence[Pair], rng: random.Random) -> str:
+def _summary(pairs: Pairs, rng: random.Random) -> str:
     return SUMMARY.format(gene=rng.choice(pairs).gene)
 
 
-def packs_about(pairs: Sequence[Pair], labelled: Sequence[Pair]) -> dict[str, Any]:
+def packs_about(pairs: Pairs, labelled: Pairs) -> dict[str, Any]:
     """The content of two files of knowledge: half of the genes are described, each perturbation has a partner with labels."""
     symbols = list(dict.fromkeys(symbol for pair in pairs for symbol in (pair.pert, pair.gene)))
     descriptions = {
@@ -195,7 +197,7 @@ def packs_about(pairs: Sequence[Pair], labelled: Sequence[Pair]) -> dict[str, An
     return {"described.json": descriptions, "edges.json": edges}
 
 
-def described(pairs: Sequence[Pair], labelled: Sequence[Pair]) -> Packs:
+def described(pairs: Pairs, labelled: Pairs) -> Packs:
     """The same knowledge as tools read it."""
     found = packs_about(pairs, labelled)
     sources = {
@@ -230,9 +232,7 @@ def _fields(said: dict[str, str]) -> str:
     )
 
 
-def _debates(
-    case: DebateCase, pairs: Sequence[Pair], rng: random.Random
-) -> Iterator[dict[str, Any]]:
+def _debates(case: DebateCase, pairs: Pairs, rng: random.Random) -> Iterator[dict[str, Any]]:
     for stage, sides in SIDES.items():
         for side in sides:
             asked = debate.brief_messages(side, case)
@@ -243,13 +243,11 @@ def _debates(
         yield _verdict(stage, case, pairs, rng)
 
 
-def _line(side: str, pairs: Sequence[Pair], rng: random.Random) -> str:
+def _line(side: str, pairs: Pairs, rng: random.Random) -> str:
     return LINES[side].format(pert=rng.choice(pairs).pert, gene=rng.choice(pairs).gene)
 
 
-def _verdict(
-    stage: Stage, case: DebateCase, pairs: Sequence[Pair], rng: random.Random
-) -> dict[str, Any]:
+def _verdict(stage: Stage, case: DebateCase, pairs: Pairs, rng: random.Random) -> dict[str, Any]:
     asked = debate.verdict_messages(
         stage, case, [(side, _line(side, pairs, rng)) for side in SIDES[stage]]
     )
@@ -289,11 +287,9 @@ def tiny_model(python: Path) -> Path:
     return folder
 
 
-def workspace_of(
-    folder: Path, train: Sequence[Pair], labels: Sequence[str], test: Sequence[Pair]
-) -> Workspace:
+def workspace_of(folder: Path, train: Pairs, labels: Sequence[str], test: Pairs) -> Workspace:
     """A workspace with labelled rows and rows to predict."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = workspace_in(folder)
     labelled = [
         (pair.pair_id, pair.pert, pair.gene, label)
         for pair, label in zip(train, labels, strict=True)

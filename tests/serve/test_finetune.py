@@ -92,10 +92,11 @@ def command(workspace: Workspace, *words: str) -> Any:
     return json.loads(done.stdout)
 
 
+Trained = tuple[Workspace, dict[str, Any]]  # with what the command printed
+
+
 @pytest.fixture(scope="module")
-def trained(
-    base: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Workspace, dict[str, Any]]:
+def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A workspace with a fine-tune that nothing interrupted, and what the command printed."""
     workspace = workspace_in(tmp_path_factory.mktemp("trained"))
     out = workspace.settings.workspace / "models" / NAME
@@ -103,9 +104,7 @@ def trained(
     return workspace, command(workspace, "--base", str(base), "--out", str(out), *options)
 
 
-def test_the_command_trains_and_merges(
-    trained: tuple[Workspace, dict[str, Any]], base: Path
-) -> None:
+def test_the_command_trains_and_merges(trained: Trained, base: Path) -> None:
     workspace, printed = trained
     out = workspace.settings.workspace / "models" / NAME
     assert set(printed) == {"path", "steps", "loss", "manifest"}
@@ -133,7 +132,7 @@ def test_the_command_trains_and_merges(
 
 @pytest.mark.soak  # `make soak PART=serve`, after `make test-serve`
 def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
-    trained: tuple[Workspace, dict[str, Any]], base: Path, tmp_path: Path
+    trained: Trained, base: Path, tmp_path: Path
 ) -> None:
     uninterrupted = finetunes.list_all(trained[0])[0]
     workspace = workspace_in(tmp_path)
@@ -174,9 +173,7 @@ def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
 
 
 @pytest.fixture(scope="module")
-def server(
-    trained: tuple[Workspace, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Endpoint]:
+def server(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     with serving(
         Path(trained[1]["path"]), tmp_path_factory.mktemp("server") / "log.txt", *EXTRA
     ) as endpoint:
@@ -184,7 +181,7 @@ def server(
 
 
 def test_its_model_is_served_asked_and_packaged(
-    trained: tuple[Workspace, dict[str, Any]], server: Endpoint, tmp_path: Path
+    trained: Trained, server: Endpoint, tmp_path: Path
 ) -> None:
     workspace = trained[0]
     for options in ({"max_tokens": 32}, {"max_tokens": 32, "samples": 3, "choose": "best"}):

@@ -16,7 +16,6 @@ from core.features.arguments.prediction_powered import (
     labels_only_rate,
     raw_rate,
 )
-from core.stats.intervals import Interval
 
 TEXTS, PERTS, GENES = (
     2000,
@@ -123,7 +122,7 @@ def simulate_rates(setting: Setting, number: int) -> Found:
 def _limits(setting: Setting, number: int) -> Iterator[list[tuple[float, float, float]]]:
     for seed in range(number):
         texts = simulated_texts(np.random.default_rng([seed, 4]), setting)
-        found: list[Interval] = [
+        found = [
             raw_rate(texts),
             *(rate(texts).interval for rate in (labels_only_rate, corrected_rate)),
         ]

@@ -11,11 +11,11 @@ from core.base.errors import InputError
 from core.stats.auroc import auroc, placements, roc_curve
 from tests.stats.oracles import scored_rows, wins
 
+Rows = tuple[np.ndarray, list[np.ndarray]]  # positive or not, and the scores of each run
+
 
 @given(scored_rows(least=1), st.floats(1e-12, 1e12))
-def test_equals_scikit_learn_on_any_scale(
-    rows: tuple[np.ndarray, list[np.ndarray]], scale: float
-) -> None:
+def test_equals_scikit_learn_on_any_scale(rows: Rows, scale: float) -> None:
     positive, (values,) = rows
     assert auroc(positive, values * scale) == pytest.approx(
         roc_auc_score(positive, values * scale), abs=1e-12
@@ -43,7 +43,7 @@ def test_bad_input_is_an_error_and_never_a_number() -> None:
 
 @given(scored_rows(least=1))
 def test_placements_count_the_pairs_that_a_row_wins(
-    rows: tuple[np.ndarray, list[np.ndarray]],
+    rows: Rows,
 ) -> None:
     positive, (values,) = rows
     table, placed = wins(positive, values), placements(positive, values)
@@ -53,9 +53,7 @@ def test_placements_count_the_pairs_that_a_row_wins(
 
 
 @given(scored_rows(least=1), st.integers(0, 2**32 - 1))
-def test_placements_inside_strata_equal_each_stratum_alone(
-    rows: tuple[np.ndarray, list[np.ndarray]], seed: int
-) -> None:
+def test_placements_inside_strata_equal_each_stratum_alone(rows: Rows, seed: int) -> None:
     positive, (values,) = rows
     strata = np.random.default_rng(seed).integers(0, 3, len(values))
     together = placements(positive, values, strata, 4)
@@ -71,7 +69,7 @@ def test_placements_inside_strata_equal_each_stratum_alone(
 
 
 @given(scored_rows(least=1))
-def test_the_curve_equals_scikit_learn(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
+def test_the_curve_equals_scikit_learn(rows: Rows) -> None:
     positive, (values,) = rows
     false, true, _ = sklearn_roc_curve(positive, values, drop_intermediate=False)
     found = roc_curve(positive, values)

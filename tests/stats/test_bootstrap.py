@@ -27,7 +27,7 @@ A, B = (
     scores_from_probabilities(DE + 0.5 * RNG.random(250), UP + 0.5 * RNG.random(250)),
 )
 PERT, GENE = RNG.integers(0, 30, 250), RNG.integers(0, 40, 250)
-UNITS: list[ResamplingUnit] = ["row", "pert", "gene", "two-way"]
+UNITS = ["row", "pert", "gene", "two-way"]
 
 
 def axes(unit: ResamplingUnit) -> list[np.ndarray]:

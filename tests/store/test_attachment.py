@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Store:
 @pytest.fixture
 def attached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The mode of each attachment since the test began."""
-    modes: list[str] = []
+    modes = []
     attach = Attachment._attach
 
     def counted(self: Attachment, mode: str, file: Path | None = None) -> None:

@@ -14,14 +14,14 @@ from core.base.workbook import encode
 from core.features.arguments import rubric_tables
 from core.features.importing import bundle_actions
 from core.features.importing.bundles import read_bundle
-from core.features.importing.export import RunFormat, export
+from core.features.importing.export import export
 from core.features.sharing.site.actions import zip_site
 from core.runs.workspace import Workspace
 from core.store import Cursor, runs, traces
 from core.store.traces import OF_PAIRS, split_events
 from tests.features.arguments.test_rubric_tables import RUBRIC
 
-FORMS: tuple[RunFormat, ...] = ("csv", "jsonl", "parquet", "eval")
+FORMS = ("csv", "jsonl", "parquet", "eval")
 
 
 @pytest.fixture(params=[1, 300, 1 << 30], ids=["a row a batch", "a few rows", "one batch"])

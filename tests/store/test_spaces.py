@@ -12,6 +12,8 @@ from core.base.errors import NotFound
 from core.store import Store, notes, pairs, spaces
 from core.store.spaces import PackRecord, SpaceRecord
 
+pytestmark = pytest.mark.soak
+
 SPACE = SpaceRecord(
     id="0a1b",
     name="near",
@@ -34,7 +36,6 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "desk.duckdb", tmp_path / "cache")
 
 
-@pytest.mark.soak
 def test_a_space_comes_back_whole_by_name_and_by_id(store: Store) -> None:
     labelled = replace(
         SPACE, id="2c3d", name="from labels", built_from="bmdm", source_file="import1", notes=()
@@ -57,7 +58,6 @@ def test_a_space_comes_back_whole_by_name_and_by_id(store: Store) -> None:
         assert spaces.list_all(db) == [labelled]
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(
     "other", [replace(SPACE, name="another name"), replace(SPACE, id="another id")]
 )
@@ -68,7 +68,6 @@ def test_id_and_name_of_a_space_are_its_own(store: Store, other: SpaceRecord) ->
         spaces.add(db, other)
 
 
-@pytest.mark.soak
 def test_the_latest_pack_of_a_kind_or_the_named_one(store: Store) -> None:
     newer, network = replace(PACK, name="again"), replace(PACK, name="edges", kind="network")
     for pack in (PACK, newer, network):
@@ -90,7 +89,6 @@ def test_the_latest_pack_of_a_kind_or_the_named_one(store: Store) -> None:
         assert spaces.pack_of_kind(db, "descriptions") == PACK
 
 
-@pytest.mark.soak
 def test_presets_belong_to_a_page_and_are_replaced_by_name(store: Store) -> None:
     with store.write() as db:
         notes.save_preset(db, "what-if", "mine", {"power": 2.0, "with": ["a", "b"]}, "Ada")
@@ -110,7 +108,6 @@ def test_presets_belong_to_a_page_and_are_replaced_by_name(store: Store) -> None
         ) == (["half"], {"mine": {}})
 
 
-@pytest.mark.soak
 def test_genes_that_are_here_are_described_and_empty_texts_say_nothing(store: Store) -> None:
     with store.write() as db:
         pairs.add_genes(db, ["Ga", "Gb", "Gc"], {"Gb": "old"})

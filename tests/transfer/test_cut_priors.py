@@ -17,7 +17,7 @@ from core.transfer.protocols import (
     parts_of,
     predict_priors,
 )
-from core.transfer.row_index import Knowledge, knowledge_of, rows_of
+from core.transfer.row_index import knowledge_of, rows_of
 from core.transfer.similarity import Cosines, Space
 from tests.strength import examples
 from tests.transfer.oracles import SETTINGS, assert_close
@@ -26,7 +26,7 @@ N, SYMBOLS = 150, 24
 RNG = np.random.default_rng(5)
 ROWS = rows_of(RNG.integers(0, SYMBOLS, N), RNG.integers(0, SYMBOLS, N))
 LABELS = RNG.choice(np.array(["up", "down", "none", "de", None], dtype=object), N)
-KNOWN: Knowledge = knowledge_of(LABELS, ROWS)
+KNOWN = knowledge_of(LABELS, ROWS)
 
 
 def space(name: str, columns: int, missing: float) -> Space:

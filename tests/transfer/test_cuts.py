@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from core.stats.cell_auroc import influence_within_cells
-from core.stats.delong import Estimate, two_way_variance
-from core.stats.influence import Influence
+from core.stats.delong import two_way_variance
 from core.stats.official_score import point_values, score_with_intervals
 from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
 from core.transfer.protocols import (
@@ -14,13 +13,13 @@ from core.transfer.protocols import (
     SimilaritySettings,
     predict_priors,
 )
-from core.transfer.row_index import Rows, knowledge_of, rows_of
+from core.transfer.row_index import knowledge_of, rows_of
 from core.transfer.run_cells import Cut, CutScores, cut_values, evaluate, predict_cuts, score_cuts
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(4)
 N, PERTS, GENES, K = 900, 30, 60, 3
-ROWS: Rows = rows_of(RNG.integers(0, PERTS, N), RNG.integers(0, GENES, N))
+ROWS = rows_of(RNG.integers(0, PERTS, N), RNG.integers(0, GENES, N))
 LABELS = RNG.choice(np.array(["up", "down", "none"], dtype=object), N)
 COVERED = RNG.random((GENES, 1)) < 0.7
 SPACES = (Space("some", np.where(COVERED, RNG.normal(size=(GENES, 4)), np.nan)),)
@@ -84,7 +83,7 @@ def test_intervals_cluster_the_averaged_influence_and_add_the_variance_between_c
     of_cuts = some.values[:, metric].var(ddof=1) / 10
     row, pert, gene = (by_hand(chosen, cells, units) for units in (None, ROWS.pert, ROWS.gene))
     both = float(two_way_variance(np.array(row), np.array(pert), np.array(gene)))
-    estimate: Estimate = (some.score.de, some.score.dir)[metric]
+    estimate = (some.score.de, some.score.dir)[metric]
     for interval, variance in (
         (estimate.row, row),
         (estimate.pert, pert),
@@ -124,5 +123,5 @@ def test_values_are_those_of_the_influence() -> None:
         outcome_of(LABELS),
         Scores(np.round(RNG.random(N), 1), np.round(RNG.random(N), 1)),
     )
-    found: Influence = influence_within_cells(tasks(outcome, scores), CUTS[0].cells)
+    found = influence_within_cells(tasks(outcome, scores), CUTS[0].cells)
     assert point_values(outcome, scores, CUTS[0].cells) == pytest.approx(found.values[:, 0])

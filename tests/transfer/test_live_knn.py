@@ -12,25 +12,20 @@ from core.transfer.prior_provenance import explain_prior
 from core.transfer.protocols import (
     MAX_MATRICES,
     EvaluationProtocol,
-    LiveKnn,
     SimilaritySettings,
     live_knn,
     predict_priors,
 )
-from core.transfer.row_index import Knowledge, Rows, knowledge_of, rows_of
+from core.transfer.row_index import knowledge_of, rows_of
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 from tests.strength import examples
 from tests.transfer.oracles import SETTINGS, assert_close
 
 N, SYMBOLS = 120, 30
 RNG = np.random.default_rng(3)
-ROWS: Rows = rows_of(RNG.integers(0, SYMBOLS, N), RNG.integers(0, SYMBOLS, N))
-KNOWN: Knowledge = knowledge_of(
-    RNG.choice(np.array(["up", "down", "none", None], dtype=object), N), ROWS
-)
-TEST_ROWS: Rows = rows_of(
-    RNG.integers(SYMBOLS, SYMBOLS + 4, 9), RNG.integers(SYMBOLS, SYMBOLS + 4, 9)
-)
+ROWS = rows_of(RNG.integers(0, SYMBOLS, N), RNG.integers(0, SYMBOLS, N))
+KNOWN = knowledge_of(RNG.choice(np.array(["up", "down", "none", None], dtype=object), N), ROWS)
+TEST_ROWS = rows_of(RNG.integers(SYMBOLS, SYMBOLS + 4, 9), RNG.integers(SYMBOLS, SYMBOLS + 4, 9))
 
 
 def space(name: str, columns: int, missing: float = 0.2) -> Space:
@@ -112,9 +107,9 @@ def test_a_null_needs_no_space() -> None:
 
 def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
     spaces = [space(str(i), 2) for i in range(MAX_MATRICES + 2)]
-    kept: dict[tuple[str, bool], np.ndarray] = {}
+    kept = {}
 
-    def near(protocol: EvaluationProtocol) -> LiveKnn:
+    def near(protocol):
         return live_knn(protocol, KNOWN.rows, KNOWN, spaces, cosines=kept)
 
     near(EvaluationProtocol("loo")).priors(["0"], SimilaritySettings())

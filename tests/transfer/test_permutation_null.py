@@ -84,7 +84,7 @@ def test_p_by_hand() -> None:
 
 
 def test_the_same_seed_gives_the_same_null_and_progress_is_told() -> None:
-    told: list[float] = []
+    told = []
     first = permutation_null(KNN, LABELS, K, n=2, seed=1, progress=told.append)
     np.testing.assert_array_equal(
         first.values, permutation_null(KNN, LABELS, K, n=2, seed=1).values
@@ -95,7 +95,7 @@ def test_the_same_seed_gives_the_same_null_and_progress_is_told() -> None:
 
 @pytest.mark.soak
 def test_a_space_from_these_labels_is_rebuilt_for_each_cell() -> None:
-    def rebuild(rows: np.ndarray) -> np.ndarray:
+    def rebuild(rows):
         return (
             NEAR.columns + 0.01 * np.bincount(KNN.known.rows.gene[rows], minlength=GENES)[:, None]
         )

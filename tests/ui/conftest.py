@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 APP = REPOSITORY / "app.py"
 LABELLED, KNN, FUSED = "simulated debate", "knn by folds", "fused with it"  # runs of `fused_demo`
 READ_AHEAD = records._AHEAD.submit  # as it is before a test replaces it
+RUN = AppTest._run
 EACH_START = ("hardened", pytest.param("plain", marks=pytest.mark.soak))  # of STARTS
 Visit = Callable[..., AppTest]
 OpenTab = Callable[..., "Page"]
@@ -101,11 +102,17 @@ class RoutedPages(PagesManager):
 def wait_for_script(runner: LocalScriptRunner, timeout: float) -> None:
     """Until the script of an AppTest has ended. Streamlit itself looks through all messages so far, each millisecond."""
     thread = runner._script_thread
-    assert thread is not None
     thread.join(timeout)
     if thread.is_alive():
         runner.request_stop()
         raise RuntimeError(f"the page has not ended after {timeout:g} s")
+
+
+def run_page(app: AppTest, *arguments: Any, **options: Any) -> AppTest:
+    """Run a page, which may show errors but ends with no exception that nobody foresaw."""
+    ran = RUN(app, *arguments, **options)
+    assert not ran.exception, ran.exception
+    return ran
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -118,6 +125,7 @@ def app_tests_cost_little_more_than_their_pages() -> Iterator[None]:
             cache(manifest_scanner.scan_component_manifests),
         )
         patch.setattr(local_script_runner, "require_widgets_deltas", wait_for_script)
+        patch.setattr(AppTest, "_run", run_page)
         yield
 
 
@@ -198,7 +206,6 @@ def read_page(page: str, cause: str = "") -> str:
     """Everything that a page shows, as text; its only errors are those of crashed jobs that begin with a cause, if given."""
     forget()
     app = app_at(page).run()
-    assert not app.exception
     assert [
         error.value for error in app.error if not (cause and error.value.startswith(cause))
     ] == []

@@ -13,8 +13,8 @@ from typing import Any
 from streamlit.runtime.caching import cache_data_api, cache_resource_api
 
 LOADERS = "core.ui.loaders."
-_OWNERS: tuple[Any, ...] = (cache_data_api._data_caches, cache_resource_api._resource_caches)
-_KEPT: dict[Path, list[dict[str, Any]]] = {}
+_OWNERS = (cache_data_api._data_caches, cache_resource_api._resource_caches)
+_KEPT = {}
 
 
 @contextmanager

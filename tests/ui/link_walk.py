@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -265,7 +264,7 @@ def select_a_row(place: Locator) -> bool:
     return True
 
 
-CHANGES: dict[str, Callable[[Locator], bool]] = {
+CHANGES = {
     **{
         "stSelectbox": choose_another,
         "stMultiSelect": choose_more,
@@ -286,7 +285,7 @@ CHANGES: dict[str, Callable[[Locator], bool]] = {
 def change_in_address(page: Page, control: Control) -> bool:
     """Give a control another value, and wait until the address holds it; False if it has no other."""
     address = page.url
-    changed: list[bool] = []
+    changed = []
     then(page, lambda: changed.append(change(page, control)))
     for _ in range(ALIKE_MS // LOOK_MS):
         if page.url != address or not changed[0]:
@@ -298,8 +297,7 @@ def change_in_address(page: Page, control: Control) -> bool:
 def shown(page: Page) -> list[str]:
     """What there is to read on a page, and what its figures draw."""
     unfold(page)
-    found: list[str] = page.evaluate(SHOWN)
-    return found
+    return page.evaluate(SHOWN)
 
 
 def visit(page: Page, address: str) -> None:
@@ -342,7 +340,7 @@ def change_together(here: Page, there: Page, address: str) -> int:
     that leaves no row.
     """
     visit(here, address)
-    done: set[tuple[str, str, int]] = set()
+    done = set()
     now, n = controls(here), 0
     while remaining := [
         c for c in now if c.name not in done and c.is_carried and c.kind != "stTabs"

@@ -250,7 +250,7 @@ class PageClient:
 
     def read_run(self) -> Drawn:
         """Return what the next run of the script draws until it ends, with what it draws when it begins again by itself."""
-        messages: list[ForwardMsg] = []
+        messages = []
         while True:
             message = self.receive()
             kind = message.WhichOneof("type")

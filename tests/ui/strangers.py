@@ -6,7 +6,7 @@ import http.client
 import json
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -94,7 +94,7 @@ class Visitor:
         self, path: str = "/_stcore/stream", **headers: str | None
     ) -> Iterator[ClientConnection]:
         """A websocket as a page opens it. Raises websockets' InvalidStatus if it is refused."""
-        sent: Mapping[str, str | None] = {
+        sent = {
             "Origin": self.origin,
             "Cookie": self.headers["Cookie"],
         } | headers

@@ -68,7 +68,7 @@ def test_what_nobody_asks_for_any_more_gives_way(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "FORGOTTEN_S", 0.0)
     results, turns = Background(), []
 
-    def long(progress: Progress) -> int:
+    def long(progress):
         while True:
             turns.append(1)
             time.sleep(0.005)
@@ -90,7 +90,7 @@ def test_a_failure_is_in_the_log_and_is_not_tried_again(monkeypatch: pytest.Monk
         module.log, "record_error", lambda what, error: recorded.append((what, str(error)))
     )
 
-    def fail(_progress: Progress) -> None:
+    def fail(_progress):
         raise ValueError("broken")
 
     until(lambda: results.ask("a", fail).ready)

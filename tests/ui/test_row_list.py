@@ -139,8 +139,6 @@ def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(
         page.keyboard.press("j")
     shows(page, ids[26])
     box, row = page.get_by_role("listbox").bounding_box(), selected(page).bounding_box()
-    assert box is not None
-    assert row is not None
     assert box["y"] <= row["y"] <= box["y"] + box["height"] - row["height"]
     assert box["y"] + box["height"] <= 900  # the list ends where the window does
 
@@ -200,7 +198,6 @@ def test_a_presentation_shows_the_row_alone_and_walks_by_keys(page: Page, ids: l
     page.get_by_role("button", name="Copy link").wait_for(state="hidden")
     page.locator(".st-key-filters").wait_for(state="hidden")
     box = page.get_by_role("listbox").bounding_box()
-    assert box is not None
     assert box["x"] + box["width"] < 0  # out of sight, but it hears the keys
     assert row.evaluate("found => parseFloat(getComputedStyle(found).fontSize)") > 1.2 * usual
     for place, key in enumerate(("ArrowRight", "j", "ArrowLeft", "k")):

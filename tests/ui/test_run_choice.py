@@ -10,6 +10,8 @@ from core.store import changes, runs
 from tests.ui.conftest import LABELLED, Visit
 from tests.ui.test_apptest import the_run
 
+pytestmark = pytest.mark.soak
+
 TEST = "simulated debate test"  # of the demo, without labels
 
 
@@ -32,7 +34,6 @@ def unlabelled_last(little_copy: Workspace) -> Workspace:
     return little_copy
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("page", ["scores", "compare", "fuse"])
 def test_a_page_of_scores_opens_on_a_run_with_labels_and_says_why(
     visit: Visit, unlabelled_last: Workspace, page: str
@@ -42,7 +43,6 @@ def test_a_page_of_scores_opens_on_a_run_with_labels_and_says_why(
     assert "chosen: the latest run with labels" in said(app)
 
 
-@pytest.mark.soak
 def test_arguments_open_on_a_debate_though_it_has_no_labels(
     visit: Visit, unlabelled_last: Workspace
 ) -> None:
@@ -51,7 +51,6 @@ def test_arguments_open_on_a_debate_though_it_has_no_labels(
     assert "chosen: the latest debate" in said(app).splitlines()
 
 
-@pytest.mark.soak
 def test_no_page_opens_on_an_arm_of_an_experiment_by_itself(
     visit: Visit, little_copy: Workspace
 ) -> None:
@@ -63,7 +62,6 @@ def test_no_page_opens_on_an_arm_of_an_experiment_by_itself(
     assert shown(visit(little_copy, "overview")) != latest
 
 
-@pytest.mark.soak
 def test_what_a_person_chose_stays_on_every_page_without_a_reason(
     glance: Visit, little_demo: Workspace
 ) -> None:
@@ -78,7 +76,6 @@ def test_what_a_person_chose_stays_on_every_page_without_a_reason(
     assert "no labels · debate" in said(picked)
 
 
-@pytest.mark.soak
 def test_names_that_the_choice_would_cut_are_written_in_full(
     glance: Visit, little_demo: Workspace
 ) -> None:

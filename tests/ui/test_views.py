@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -60,7 +60,7 @@ def open_view(page: Page, server: Server, workspace: Workspace, view: View) -> N
 def lasting_faults(page: Page, width: int) -> list[str]:
     """What is still wrong when the page has followed the window to this width; figures follow after a while."""
     page.set_viewport_size({"width": width, "height": TALLEST})
-    faults: list[str] = []
+    faults = []
     for _ in range(PATIENCE):
         page.wait_for_timeout(REST_MS)
         faults = page.evaluate(FAULTS)
@@ -72,7 +72,7 @@ def lasting_faults(page: Page, width: int) -> list[str]:
 def violations(page: Page) -> list[tuple[str, str, str]]:
     """(rule, element, what is wrong) of everything serious or critical."""
     sync_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
-    found: list[dict[str, Any]] = sync_playwright.Axe().run(page).response["violations"]
+    found = sync_playwright.Axe().run(page).response["violations"]
     grave = [
         (rule["id"], node) for rule in found if rule["impact"] in GRAVE for node in rule["nodes"]
     ]

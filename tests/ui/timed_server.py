@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -20,10 +20,8 @@ from core.base.config import REPOSITORY
 from core.features.server import server
 from core.ui import start
 
-FILE: Final = "PERTURBDESK_TEST_SCRIPT_TIMES"
-_SHORT: Final = (
-    200  # bytes of a message that may say that a script has finished; longer ones are not read
-)
+FILE = "PERTURBDESK_TEST_SCRIPT_TIMES"
+_SHORT = 200  # bytes of a message that may say that a script has finished; longer ones are not read
 
 
 class Times:
@@ -40,7 +38,7 @@ class Times:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
-        asked: list[float] = []
+        asked = []
 
         async def receive_noted() -> Message:
             message = await receive()

@@ -65,7 +65,7 @@ def walk(
 
     Nothing is pressed: tabs and folded parts are opened, and choices made.
     """
-    seen: set[str] = set()
+    seen = set()
     for page in pages:
         waiting = [Place(page, query)]
         while waiting:

@@ -60,7 +60,7 @@ def write_at_once(workspace: Path, seconds: float) -> list[Written]:
 @contextmanager
 def timed_writes() -> Iterator[list[float]]:
     """The seconds of every write transaction of this process, from the wish to the end."""
-    taken: list[float] = []
+    taken = []
     write = Store.write
 
     @contextmanager
@@ -118,7 +118,7 @@ def write_by_command(workspace: Path) -> Callable[[str], None]:
 def main(kind: str, workspace: str, seconds: str, name: str) -> int:
     """Write until the time is over."""
     write = write_by_page() if kind == "app" else write_by_command(Path(workspace))
-    notes: list[str] = []
+    notes = []
     with timed_writes() as taken:
         end = time.monotonic() + float(seconds)
         while time.monotonic() < end:

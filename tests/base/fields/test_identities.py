@@ -55,7 +55,7 @@ def test_options_of_a_knn() -> None:
     assert digest(FOLDS.as_spec()) == "16a5aec0b09d"
     assert knn_options(FOLDS) == AS_OPTIONS
     assert read_knn_settings(AS_OPTIONS) == FOLDS
-    knn: Any = method_named("knn")
+    knn = method_named("knn")
     plain = knn.complete(read_options(knn.settings, {"spaces": "a, b"}), None)
     assert plain == {
         **{

@@ -17,7 +17,7 @@ from core.base.net.retry import Fault
 from core.base.net.server_access import ServerAccess
 from core.base.net.transport import HttpResponse, exchange, open_http_client, send_request
 from core.llm.endpoint import Endpoint, ModelTransport
-from tests.fakes.http_server import ReceivedRequest, Response, json_response, serve_in_thread
+from tests.fakes.http_server import json_response, serve_in_thread
 
 x509 = pytest.importorskip("cryptography.x509")
 DAY = datetime.timedelta(days=1)
@@ -113,9 +113,9 @@ async def ask(address: str, who: str) -> HttpResponse | str | Fault:
 def test_one_that_is_not_trusted_is_said_and_told_nothing(
     authority: Authority, shown: str, words: str, who: str
 ) -> None:
-    asked: list[ReceivedRequest] = []
+    asked = []
 
-    async def answer(request: ReceivedRequest, _: asyncio.StreamReader) -> Response:
+    async def answer(request, _):
         asked.append(request)
         return json_response(200, {"data": []})
 
@@ -130,7 +130,7 @@ def test_one_that_is_not_trusted_is_said_and_told_nothing(
 
 @pytest.mark.parametrize("who", ["model", "source"])
 def test_one_that_is_trusted_is_asked(authority: Authority, who: str) -> None:
-    async def answer(_: ReceivedRequest, __: asyncio.StreamReader) -> Response:
+    async def answer(_, __):
         return json_response(200, {"data": []})
 
     with serve_in_thread(answer, "tls", tls=authority.certificate("good")) as address:

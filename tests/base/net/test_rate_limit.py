@@ -69,7 +69,7 @@ def test_sixteen_rows_at_once_and_then_once_more(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_the_real_rates(tmp_path: Path) -> None:
-    async def work(client: SourceClient) -> None:
+    async def work(client):
         await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(sixteen(client))), 3.5)
 
     with testing.serve_fake_sources(ROWS_WORLD) as server:
@@ -121,10 +121,8 @@ def test_processes_share_a_rate(tmp_path: Path) -> None:
             for first in ("0", "4")
         ]
         for other in others:
-            assert other.stdout is not None
             assert other.stdout.readline() == "here\n"
         for other in others:
-            assert other.stdin is not None
             other.stdin.write("go\n")
             other.stdin.flush()
         for other in others:
@@ -138,13 +136,13 @@ def test_processes_share_a_rate(tmp_path: Path) -> None:
 @pytest.mark.few(1)
 @pytest.mark.parametrize("file", ["none", "unusable", "deleted"])
 def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: str) -> None:
-    folder: Path | None = tmp_path / "cache"
+    folder = tmp_path / "cache"
     if file == "none":
         folder = None
     elif file == "unusable":
         (tmp_path / "cache").write_text("no folder")
 
-    async def work(client: SourceClient) -> None:
+    async def work(client):
         asked = asyncio.ensure_future(at_once(client, ROWS[:8]))
         while file == "deleted" and not asked.done():
             await asyncio.sleep(0.1)
@@ -161,10 +159,10 @@ def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: 
 
 
 def test_a_serial_source_answers_one_before_the_next_is_sent(tmp_path: Path) -> None:
-    async def two(rate_limit: RateLimit) -> list[str]:
-        said: list[str] = []
+    async def two(rate_limit):
+        said = []
 
-        async def one(name: str) -> None:
+        async def one(name):
             async with rate_limit.turn() as take:
                 await take()
                 said.append(f"{name} sent")
@@ -190,10 +188,10 @@ def test_a_serial_source_answers_one_before_the_next_is_sent(tmp_path: Path) -> 
 
 
 def test_who_gives_up_lets_the_next_in_line(tmp_path: Path) -> None:
-    async def work() -> None:
+    async def work():
         rate_limit = RateLimit("mygene", 50, False, ResponseCache(tmp_path / "http.sqlite"))
 
-        async def leave() -> None:
+        async def leave():
             async with rate_limit.turn():
                 raise KeyError
 
@@ -206,7 +204,7 @@ def test_who_gives_up_lets_the_next_in_line(tmp_path: Path) -> None:
 
 
 def test_a_source_that_wants_time_gets_it_from_every_process(tmp_path: Path) -> None:
-    async def work() -> float:
+    async def work():
         mine, others = (
             RateLimit("mygene", 1_000, False, ResponseCache(tmp_path / "http.sqlite"))
             for _ in range(2)
@@ -228,7 +226,7 @@ def test_a_clock_that_jumps_by_a_day_stops_nobody(
     """Turns and blocks from before the jump; after it the rate holds again."""
     now, slept = [time.time()], list[float]()
 
-    async def sleep(seconds: float) -> None:
+    async def sleep(seconds):
         slept.append(seconds)
         now[0] += seconds
 
@@ -236,11 +234,11 @@ def test_a_clock_that_jumps_by_a_day_stops_nobody(
     cache = ResponseCache(tmp_path / "http.sqlite") if shared else None
     limit = RateLimit("mygene", 1.0, False, cache, sleep)
 
-    async def ask() -> None:
+    async def ask():
         async with limit.turn() as take:
             await take()
 
-    async def work() -> None:
+    async def work():
         async with limit.turn() as take:
             await take()
             limit.block(500)
@@ -316,14 +314,14 @@ def test_no_request_arrives_too_soon_however_late_each_is_delivered(
         for _ in range(processes)
     ]
 
-    async def ask(place: int, way_there: float, way_back: float) -> None:
+    async def ask(place, way_there, way_back):
         async with limits[place % processes].turn() as take:
             await take()
             await clock.sleep(way_there)
             arrived.append(clock.now)
             await clock.sleep(way_back)
 
-    async def ask_all() -> None:
+    async def ask_all():
         await asyncio.gather(*(ask(place, *each) for place, each in enumerate(delays)))
 
     with pytest.MonkeyPatch.context() as patch:

@@ -145,7 +145,7 @@ def test_its_repr_shows_no_key() -> None:
 def test_no_name_is_looked_up_for_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a name resolves to may be another machine a moment later: names count as they are written."""
 
-    def look_up(*_: object, **__: object) -> None:
+    def look_up(*_, **__):
         raise AssertionError("a name was looked up")
 
     for name in ("getaddrinfo", "gethostbyname", "gethostbyaddr"):

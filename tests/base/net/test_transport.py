@@ -146,7 +146,7 @@ def test_the_whole_answer_has_a_time_limit() -> None:
 
 
 def test_a_failed_connection_is_retryable() -> None:
-    async def send(_: asyncio.Timeout) -> HttpResponse:
+    async def send(_):
         raise ConnectionFailed("refused")
 
     assert asyncio.run(exchange(send, 1.0)) == Fault(
@@ -183,9 +183,9 @@ async def _send_with(
 
 
 def test_a_request_gets_the_key_of_its_address_and_nothing_else_that_tells_who_asks() -> None:
-    seen: list[ReceivedRequest] = []
+    seen = []
 
-    async def answer(request: ReceivedRequest, _: object) -> ServerResponse:
+    async def answer(request, _):
         seen.append(request)
         return json_response(200, {})
 
@@ -233,16 +233,16 @@ def test_of_an_error_the_beginning_is_read() -> None:
 def test_an_answer_that_is_always_there_lets_others_run() -> None:
     """Others run between the parts of an answer that is small in transit and large when it is decompressed."""
 
-    async def count(address: str) -> int:
+    async def count(address):
         turns = 0
 
-        async def turn() -> None:
+        async def turn():
             nonlocal turns
             while True:
                 await asyncio.sleep(0)
                 turns += 1
 
-        def take(_: bytes) -> bool:
+        def take(_):
             seen.append(turns)
             time.sleep(0.001)
             return False
@@ -254,7 +254,7 @@ def test_an_answer_that_is_always_there_lets_others_run() -> None:
             other.cancel()
         return len(set(seen))
 
-    seen: list[int] = []
+    seen = []
     with serve_in_thread(answer, "test") as address, pytest.MonkeyPatch.context() as patch:
         patch.setattr(transport, "_PART_BYTES", 1_000)
         assert asyncio.run(count(address)) > 10

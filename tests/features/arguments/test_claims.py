@@ -33,7 +33,7 @@ def test_claims_are_counted_by_role_and_chosen(small_workspace: Workspace) -> No
     )
     with serving(script) as url:
         core(place, "rubric", "run", "claims", "debate", "--endpoint", url)
-    found = core_json(place, "rubric", "run", "claims", "debate")  # the newest reading
+    found = core_json(place, "rubric run claims debate")  # the newest reading
     # Each brief says "Pa regulates Ga", which in the row Pa_Ga is the question itself; one says what is no claim.
     counts = found["counts"]
     assert {
@@ -69,7 +69,7 @@ def test_claims_are_counted_by_role_and_chosen(small_workspace: Workspace) -> No
 
 
 def test_without_a_reading_the_command_says_how_to_make_one(small_workspace: Workspace) -> None:
-    done = core(small_workspace.settings.workspace, "rubric", "run", "claims", "debate")
+    done = core(small_workspace, "rubric run claims debate")
     assert (done.status, done.out, len(done.err.splitlines())) == (1, "", 1)
     assert "rubric run claims debate --judge model --endpoint URL" in done.err
 
@@ -120,7 +120,6 @@ def test_a_claim_that_the_perturbation_acts_on_the_gene_only_answers_its_row(
 ) -> None:
     subject, relation, target = said.split("|")
     claim = {"subject": subject, "relation": relation, "object": target, "pert": "Pa", "gene": "Ga"}
-    assert CLAIMS.answers is not None
     assert CLAIMS.answers(pd.DataFrame([claim])).tolist() == [is_answer]
 
 

@@ -26,10 +26,7 @@ from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
 @pytest.mark.soak
 def test_points_are_counted_by_side_and_outcome_and_chosen(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
-    assert (
-        "neither rule nor pattern"
-        in core(place, "rubric", "run", "clash", "debate", "--judge", "rule").err
-    )
+    assert "neither rule nor pattern" in core(place, "rubric run clash debate --judge rule").err
     with serving() as url:
         found = core_json(place, "rubric", "run", "clash", "debate", "--endpoint", url)
         assert (
@@ -158,13 +155,13 @@ def test_bad_answers_fail_or_flag_their_row_and_retry_mends_what_failed(
     said, kind = BAD[bad]
     hears, asked = Counter[str](), "Target gene: Gb"
 
-    def answer(prompt: ScriptedPrompt) -> str:
+    def answer(prompt):
         if asked not in prompt.text or "Sides:" not in prompt.text:
             return write_reply(prompt)
         hears["bad"] += 1
         return said if mended == [] else write_reply(prompt)
 
-    mended: list[bool] = []
+    mended = []
     with serving(Script(answer=answer)) as url:
         run = readings.start_reading(
             small_workspace, CLASH.schema.rubric, "debate", ReadingSettings(endpoint=url)

@@ -41,7 +41,7 @@ def test_rubrics_are_listed_added_and_answered(small_workspace: Workspace, tmp_p
         }.items()
     )
     assert list(listed)[-2:] == ["programs", "mechanism"]
-    found = core_json(place, "rubric", "run", "programs", "debate")
+    found = core_json(place, "rubric run programs debate")
     assert (found["rubric"], found["run"], found["judge"]) == ("programs", "debate", "rule")
     # Three rows of four briefs each, in which UP says something else once.
     assert {role: (of["n"], of["yes"]) for role, of in found["roles"].items()} == {
@@ -50,7 +50,7 @@ def test_rubrics_are_listed_added_and_answered(small_workspace: Workspace, tmp_p
     }
     assert found["roles"]["UP"]["rate"]["estimate"] == pytest.approx(2 / 3)
     assert found["roles"]["UP"]["answers"] == {"yes": 2, "no": 1}
-    printed = core(place, "rubric", "run", "short", "debate", "--judge", "rule").out.splitlines()
+    printed = core(place, "rubric run short debate --judge rule").out.splitlines()
     assert printed[0].startswith(
         "Is the brief shorter than 120 characters? “yes” in 1 of 12 texts: 0.083"
     )
@@ -72,12 +72,7 @@ def test_what_is_not_there_or_cannot_be_is_said(small_workspace: Workspace, tmp_
         done = core(place, "rubric", *arguments)
         assert (done.status, done.out) == (1, ""), arguments
         assert expected in done.err
-    assert (
-        core(
-            place, "rubric", "run", "short", "debate", "--endpoint", "http://127.0.0.1:9/v1"
-        ).status
-        == 2
-    )
+    assert core(place, "rubric run short debate --endpoint http://127.0.0.1:9/v1").status == 2
 
 
 def test_what_ended_early_says_how_it_goes_on(small_workspace: Workspace) -> None:
@@ -107,7 +102,7 @@ def asked(small_workspace: Workspace) -> Workspace:
 @pytest.mark.soak
 def test_rates_and_worth_of_a_pattern(asked: Workspace) -> None:
     place = asked.settings.workspace
-    rates = core_json(place, "rubric", "rate", "program", "debate")
+    rates = core_json(place, "rubric rate program debate")
     assert rates["judge"] == "rule"
     whole = rates["roles"]["all"]
     assert {"n", "yes", "rate", "corrected", "labels"} <= set(whole)
@@ -119,12 +114,12 @@ def test_rates_and_worth_of_a_pattern(asked: Workspace) -> None:
         whole["missing_labels"],
     ) == (12, 11, 0, None, 0)
     assert rates["roles"]["UP"]["rate"]["estimate"] == pytest.approx(2 / 3)
-    other = core_json(place, "rubric", "rate", "program", "debate", "--answer", "no")
+    other = core_json(place, "rubric rate program debate --answer no")
     assert other["roles"]["all"]["yes"] == 1
-    worth = core_json(place, "rubric", "worth", "program", "debate")
+    worth = core_json(place, "rubric worth program debate")
     assert (worth["yes"]["n"], worth["no"]["n"], worth["rubrics"][0]["unread"]) == (3, 0, 1)
     assert set(worth["delta"]) == set(worth["p_holm"]) == MEASURES
-    assert len(core_json(place, "rubric", "worth", "program,genes", "debate")["rubrics"]) == 2
-    text = core(place, "rubric", "rate", "program", "debate").out
+    assert len(core_json(place, "rubric worth program,genes debate")["rubrics"]) == 2
+    text = core(place, "rubric rate program debate").out
     assert ["all", "12", "12", "11", "0.917"] in [line.split()[:5] for line in text.splitlines()]
     assert "labels missing" not in text  # a pattern has no error rate

@@ -26,7 +26,7 @@ from core.llm.messages import Reply, TokenLogprob, Usage
 from core.methods.base import RowText, TextsOfRun
 from tests.evidence.world import TEST
 from tests.fakes.scripted import Faults, Script, serving
-from tests.llm.canned import Asked, Canned, completion
+from tests.llm.canned import Canned, completion
 from tests.llm.canned import serving as serving_canned
 from tests.methods.world import read_texts
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_read_is_asked_again_and_then_has_no_answer() -> None:
 
 
 def test_the_second_answer_counts_if_it_can_be_read() -> None:
-    def answer(asked: Asked) -> Canned:
+    def answer(asked):
         return Canned(completion("It depends." if asked.number == 0 else "<answer>B</answer>"))
 
     with serving_canned(answer) as (url, asked):

@@ -157,15 +157,12 @@ def test_corrected_rates_are_those_of_the_arrays(
     plain = JudgedTexts.of(
         reading, label, np.isfinite(label).astype(float), texts["pert"], texts["gene"]
     )
-    assert found.corrected is not None
     assert found.corrected.estimate == pytest.approx(corrected_rate(plain).interval.estimate)
     assert found.corrected.estimate < found.rate.estimate  # some of what the judge calls yes is no
     alone = labels_only_rate(plain).interval
     assert found.corrected.high - found.corrected.low < alone.high - alone.low
-    assert found.sensitivity is not None
     assert found.sensitivity.estimate == 1
     assert found.sensitivity.low < 1  # Wilson's
-    assert found.specificity is not None
     assert found.specificity.estimate < 1
 
 
@@ -241,7 +238,6 @@ def test_texts_and_labels_of_the_store(small_workspace: Workspace) -> None:
         assert load_rates(db, replace(RUBRIC, roles=("CRITIC",)), run, said[:0], RULE) is None
         with pytest.raises(InputError, match="answer 'maybe', expected one of yes, no"):
             load_rates(db, whole, run, said, run, "maybe")
-    assert rates is not None
     assert (rates.labelled_twice, rates.judge_name) == (1, "debate")
     assert list(rates.roles) == ["all"]  # a whole row has no role
     assert (rates.roles["all"].labels, rates.roles["all"].yes) == (1, 0)

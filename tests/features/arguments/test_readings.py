@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.types import READING_METHODS
 from core.features.arguments import readings, rubric_tables
@@ -34,12 +33,12 @@ from core.runs.dependencies import Dependencies, build_context, load_pairs, load
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace, open_workspace
 from core.store import evidence, predictions, runs, text_search
-from core.store.runs import Run
 from core.store.text_search import TextQuery
 from tests import commands, worlds
 from tests.bundled import stored
 from tests.cases import submission
 from tests.fakes.scripted import Script, request_counts, serving
+from tests.runs.cases import run_named
 from tests.runs.jobs.crashed import as_if_killed
 
 RUBRIC = Rubric("names-a-program", "Does the brief name a program?")
@@ -55,9 +54,7 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory, server: str) -> Workspace:
     """A debate on four rows and its reading, "reading", shared: tests only look at it."""
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("read") / "workspace", author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("read") / "workspace")
     worlds.import_small(workspace)
     readings.start_reading(workspace, RUBRIC, "debate", ReadingSettings("reading", endpoint=server))
     return workspace
@@ -69,14 +66,9 @@ def copy_of(workspace: Workspace, folder: Path) -> Workspace:
     return open_workspace(replace(workspace.settings, workspace=folder / "copy"))
 
 
-def find(workspace: Workspace, name: str) -> Run:
-    with workspace.store.read() as db:
-        return runs.find(db, name)
-
-
 @pytest.mark.soak
 def test_a_reading_is_a_run_of_the_rows_with_texts(read: Workspace) -> None:
-    run, parent = find(read, "reading"), find(read, "debate")
+    run, parent = run_named(read, "reading"), run_named(read, "debate")
     assert run.is_reading
     assert not parent.is_reading
     assert (run.status, run.done, run.failed, run.total, run.expected_calls) == (
@@ -107,14 +99,14 @@ def test_a_reading_is_a_run_of_the_rows_with_texts(read: Workspace) -> None:
 def test_the_same_reading_is_found_and_another_seed_is_another(
     read: Workspace, server: str
 ) -> None:
-    def plan(run: str, **chosen: Any) -> readings.ReadingPlan:
+    def plan(run, **chosen):
         return readings.plan_reading(read, RUBRIC, run, ReadingSettings(endpoint=server, **chosen))
 
     same = readings.start_reading(
         read, RUBRIC, "debate", ReadingSettings("other name", endpoint=server)
     )
     assert (same.name, same.id) == ("reading", plan("debate").spec.key)
-    assert plan(find(read, "debate").id).spec.key == same.id
+    assert plan(run_named(read, "debate").id).spec.key == same.id
     others = [
         plan("debate", seed=1),
         plan("debate", effort="low"),
@@ -143,7 +135,6 @@ def test_what_it_costs_is_said_beforehand(read: Workspace, tmp_path: Path) -> No
             tokens = request_counts(url)["tokens"] - before
         expected = said.expected
         assert (said.texts, expected.calls) == (TEXTS, TEXTS)
-        assert expected.prompt_tokens is not None
         assert 0.5 < (expected.prompt_tokens + (expected.completion_tokens or 0)) / tokens < 2
         is_unknown = expected.completion_tokens is expected.seconds is expected.money is None
         assert is_unknown == is_first
@@ -160,7 +151,7 @@ def test_the_passages_of_finished_readings_are_found_by_row(
     settings = ReadingSettings("marked", passage=True)
     plan = readings.plan_reading(workspace, RUBRIC, "debate", replace(settings, endpoint=server))
     started = readings.start_reading(workspace, RUBRIC, "debate", plan=plan)
-    run = find(workspace, "debate")
+    run = run_named(workspace, "debate")
     with workspace.store.read() as db:
         found = {
             row: rubric_tables.passages(db, run.id, row) for row in predictions.all_ids(db, run.id)
@@ -239,7 +230,7 @@ def test_only_a_finished_run_with_texts_is_read(
     with pytest.raises(NotFound):
         plan(RUBRIC, "nobody")
     with workspace.change("test", "status") as (db, _):
-        runs.change_by_worker(db, find(workspace, "debate").id, status="stopped")
+        runs.change_by_worker(db, run_named(workspace, "debate").id, status="stopped")
     with pytest.raises(
         StateError, match="run debate: stopped, 0 of 4 rows are missing; expected a finished run"
     ):
@@ -258,24 +249,24 @@ def test_answers_are_the_rule_s_or_a_reading_s(read: Workspace) -> None:
         match="no reading of debate for the present wording of the rubric names-a-program",
     ):
         readings.answers(read, replace(RUBRIC, question="Else?"), "debate", reading="reading")
-    named, _ = readings.answers(read, RUBRIC, find(read, "debate"), reading="reading")
+    named, _ = readings.answers(read, RUBRIC, run_named(read, "debate"), reading="reading")
     assert len(named) == TEXTS
     with read.store.read() as db:
-        assert readings.list_readings(db, RUBRIC, find(read, "debate").id)[0].name == "reading"
-        assert readings.list_readings(db, RUBRIC, find(read, "reading").id) == []
-    assert readings.rubric_of(find(read, "reading")) == RUBRIC
+        assert readings.list_readings(db, RUBRIC, run_named(read, "debate").id)[0].name == "reading"
+        assert readings.list_readings(db, RUBRIC, run_named(read, "reading").id) == []
+    assert readings.rubric_of(run_named(read, "reading")) == RUBRIC
 
 
 def test_a_reader_is_told_that_a_reading_crashed(read: Workspace) -> None:
     reader = read.for_reading("a test only reads")
     said = "no finished reading of run debate by a model \\(reading is crashed\\)"
-    with as_if_killed(read, find(read, "reading")), pytest.raises(NotFound, match=said):
+    with as_if_killed(read, run_named(read, "reading")), pytest.raises(NotFound, match=said):
         readings.answers(reader, RUBRIC, "debate", "model")
 
 
 @pytest.mark.soak
 def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> None:
-    debate, reading = find(read, "debate"), find(read, "reading")
+    debate, reading = run_named(read, "debate"), run_named(read, "reading")
     with read.store.read() as db:
         assert reading.id in {run.id for run in runs.list_all(db)}
         assert [run.name for run in runs.list_predicting(db)] == ["debate"]
@@ -290,12 +281,9 @@ def test_a_reading_is_among_runs_and_not_among_predictions(read: Workspace) -> N
         }
         assert text_search.search(db, debate.dataset, TextQuery("answer")).texts == 0
     assert [run.name for run in load_material(read, None).runs] == ["debate"]
-    listed = {
-        run["name"]: run["method"]
-        for run in commands.core_json(read.settings.workspace, "runs")["runs"]
-    }
+    listed = {run["name"]: run["method"] for run in commands.core_json(read, "runs")["runs"]}
     assert listed["reading"] == READING_METHODS[0]
-    leakage = commands.core_json(read.settings.workspace, "audit", "leakage")
+    leakage = commands.core_json(read, "audit", "leakage")
     assert "reading" not in json.dumps(leakage)
 
 
@@ -304,63 +292,26 @@ REFUSED = "run reading: a reading of texts by judge_rubric, without predictions;
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
-    "arguments",
+    "command",
     [
-        ("score", "reading"),
-        ("compare", "debate", "reading"),
-        ("controls", "reading"),
-        (
-            "fuse",
-            "--base",
-            "reading",
-            "--with",
-            "debate",
-            "--w-de",
-            "0.5",
-            "--w-dir",
-            "0.5",
-            "--name",
-            "f",
-        ),
-        (
-            "fuse",
-            "--base",
-            "debate",
-            "--with",
-            "reading",
-            "--w-de",
-            "0.5",
-            "--w-dir",
-            "0.5",
-            "--name",
-            "f",
-        ),
-        (
-            "fuse",
-            "--from",
-            "debate",
-            "--base",
-            "reading",
-            "--w-de",
-            "0.5",
-            "--w-dir",
-            "0.5",
-            "--name",
-            "f",
-        ),
-        ("package", "reading", "--track", "B", "--out", "x.zip"),
-        ("report", "site", "reading", "--out", "x"),
-        ("export", "reading", "--format", "eval", "--out", "x.eval"),
-        ("runs", "set", "reading", "public_score=0.5"),
-        ("report", "new", "r", "--runs", "reading"),
+        "score reading",
+        "compare debate reading",
+        "controls reading",
+        "fuse --base reading --with debate --w-de 0.5 --w-dir 0.5 --name f",
+        "fuse --base debate --with reading --w-de 0.5 --w-dir 0.5 --name f",
+        "fuse --from debate --base reading --w-de 0.5 --w-dir 0.5 --name f",
+        "package reading --track B --out x.zip",
+        "report site reading --out x",
+        "export reading --format eval --out x.eval",
+        "runs set reading public_score=0.5",
+        "report new r --runs reading",
     ],
-    ids=" ".join,
 )
 def test_every_command_on_predictions_says_that_it_has_none(
-    read: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+    read: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = commands.core(read.settings.workspace, *arguments)
+    done = commands.core(read, command)
     assert (done.status, done.err.strip().splitlines()[-1].removeprefix("error: ")) == (
         1,
         REFUSED,
@@ -388,10 +339,9 @@ def test_it_is_started_with_a_rubric_alone(read: Workspace, server: str) -> None
 
 
 def test_a_method_that_reads_gets_no_labels(read: Workspace) -> None:
-    spec = read.run_folder(find(read, "reading").id).spec()
+    spec = read.run_folder(run_named(read, "reading").id).spec()
     context = build_context(Dependencies(read.store), spec, method_named("judge_rubric"), None)
     assert all(pair.label is None and len(context.view_of(pair)) == 0 for pair in context.pairs)
-    assert context.texts is not None
     assert sum(map(len, context.texts.of_row.values())) == TEXTS
 
 
@@ -428,7 +378,7 @@ def test_a_reading_goes_and_comes_as_a_bundle_and_as_tables(
 ) -> None:
     built = bundle_actions.build_bundle(read, "reading")
     assert [problem.rule for problem in built.problems] == ["parents"]
-    other = open_workspace(Settings(workspace=tmp_path / "other", author="tester"))
+    other = worlds.workspace_in(tmp_path / "other")
     worlds.import_small(other)
     assert import_upload(other, built.content, "reading.bundle.zip").kind == "bundle"
     assert stored(other, "reading") == stored(read, "reading")
@@ -448,7 +398,7 @@ def test_a_reading_of_a_run_that_is_gone_stops_and_says_so(read: Workspace, tmp_
         settings = ReadingSettings("part", concurrency=1, token_budget=1, seed=5)
         part = readings.start_reading(workspace, RUBRIC, "debate", replace(settings, endpoint=url))
         with workspace.change("test", "delete") as (db, _):
-            runs.delete(db, find(workspace, "debate").id)
+            runs.delete(db, run_named(workspace, "debate").id)
         stopped = run_control.resume(
             workspace,
             part.id,

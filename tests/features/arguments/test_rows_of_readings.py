@@ -13,7 +13,7 @@ from core.base.types import Flag, Pair, Prediction, RowResult, TraceEvent, row_o
 from core.methods.base import Context
 from core.runs import run_control
 from core.runs.journal import decode_entry, encode_entry
-from tests.runs.cases import fast, stored_rows, wish, workspace_with
+from tests.runs.cases import fast, run_here, stored_rows, wish, workspace_with
 from tests.runs.methods import Base, constant, here
 
 READING = RowResult(
@@ -73,7 +73,7 @@ class SilentAtOnce(Base):
 
 def test_a_method_that_predicts_owes_a_prediction(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
-    run = run_control.start(workspace, wish(workspace, Silent()), "r", fast(), begin=here(Silent()))
+    run = run_here(workspace, Silent())
     assert (run.status, run.done, run.failed) == ("done", 0, 3)
     assert set(stored_rows(workspace, run.id)["error"]) == {
         "InputError: silent gave no prediction, expected one: only judge_rubric, read_findings give none"

@@ -7,7 +7,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.records import from_json, to_json
 from core.features.arguments import readings, rubric_tables
@@ -17,9 +16,10 @@ from core.features.importing import backups, imported_rows
 from core.features.server import doctor
 from core.methods.brief_checks import ALL, FINDINGS
 from core.methods.text_rules.text import RuleText, rule_named, rules
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.scoring.debate_audit import DebateAudit, load_audit
 from core.store import Cursor, changes, runs
+from tests.worlds import workspace_in
 
 TOML = """name = "names-a-pathway"
 question = "Does the brief name a pathway?"
@@ -78,7 +78,7 @@ def test_an_own_rubric_outlives_an_undo_and_a_backup(
     assert readings.find_rubric(small_workspace, OWN.name) == OWN
     assert doctor.examine(small_workspace.settings).store == "ok"
     backups.back_up(small_workspace, tmp_path / "b.zip")
-    copy = open_workspace(Settings(workspace=tmp_path / "copy", author="tester"))
+    copy = workspace_in(tmp_path / "copy")
     backups.restore(copy, tmp_path / "b.zip")
     assert readings.list_rubrics(copy) == readings.list_rubrics(small_workspace)
 

@@ -198,7 +198,7 @@ def test_the_difference_and_its_row_interval_equal_a_jackknife() -> None:
     rows = np.arange(N)
     found = contribution_difference(task, cells, yes, ~yes, rows, rows)
 
-    def difference(without: int) -> float:
+    def difference(without):
         of = {
             i: by_loop(task, cells, i, without) for i in range(N) if task.rows[i] and i != without
         }

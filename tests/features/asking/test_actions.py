@@ -20,7 +20,7 @@ from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
 from core.store import datasets, pairs, predictions, runs
 from tests.commands import core, core_json
-from tests.fakes.scripted import Script, ScriptedPrompt, serving
+from tests.fakes.scripted import Script, serving
 
 QUICK = {"tools": "gene_class,base_rates", "rounds": 0}
 
@@ -101,7 +101,7 @@ def test_what_was_asked_is_not_asked_twice(small_workspace: Workspace) -> None:
 
 
 def test_a_question_that_was_stopped_goes_on(small_workspace: Workspace) -> None:
-    def begin_and_stop(workspace: Workspace, run: str) -> None:
+    def begin_and_stop(workspace, run):
         workspace.run_folder(run).set_command("cancel")
         run_control.work_on(workspace, run)
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_asked(
 def test_a_question_that_cannot_be_asked_leaves_nothing(
     small_workspace: Workspace, question: Question, error: type[Exception]
 ) -> None:
-    def everything() -> dict[str, list[tuple[object, ...]]]:
+    def everything():
         with small_workspace.store.read() as db:
             return {
                 name: db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall()
@@ -262,7 +262,7 @@ def test_the_command_prints_the_argument_and_its_numbers(small_workspace: Worksp
 
 
 def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> None:
-    def interrupt(_prompt: ScriptedPrompt) -> str:
+    def interrupt(_prompt):
         os.kill(os.getpid(), signal.SIGINT)  # its worker takes it
         return "<prob>50</prob>"
 
@@ -277,9 +277,7 @@ def test_the_command_that_is_interrupted_says_so(small_workspace: Workspace) -> 
         "rounds=0",
     )
     with serving(Script(answer=interrupt, delay_s=5.0)) as url:
-        done = core(
-            small_workspace.settings.workspace, "ask", "Pa", "Ga", "--endpoint", url, *settings
-        )
+        done = core(small_workspace, "ask", "Pa", "Ga", "--endpoint", url, *settings)
     assert done.status == 130
     with small_workspace.store.read() as db:
         assert runs.find(db, "asked Pa → Ga, debate").status == "interrupted"

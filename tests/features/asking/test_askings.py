@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.result import to_json
 from core.base.types import FLAG_NAMES, Flag
@@ -21,8 +20,7 @@ from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
 from core.runs.model_servers import ENDPOINT_FILE
 from core.runs.request import RunRequest
-from core.runs.spec import RunSpec
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.scoring.row_numbers import FLAG_HELP
 from core.store import calls, evidence, predictions, runs, traces
 from core.store.runs import Run
@@ -72,9 +70,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("again"), author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("again"))
     worlds.furnish(workspace)
     with scripted_server.serving(
         Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=3))
@@ -255,9 +251,9 @@ def test_one_that_was_interrupted_goes_on(world: World) -> None:
 
 @pytest.mark.soak
 def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[str] = []
+    begun = []
 
-    def start(_workspace: Workspace, _request: RunRequest, *, spec: RunSpec, detach: bool) -> Run:
+    def start(_workspace, _request, *, spec, detach):
         assert detach
         begun.append(spec.key)
         return replace(world.run, id=spec.key, status="cancelled" if len(begun) == 1 else "running")
@@ -282,7 +278,7 @@ def test_a_page_starts_workers_of_their_own(world: World, monkeypatch: pytest.Mo
 
 
 def test_what_cannot_be_asked_again_is_refused(world: World) -> None:
-    def plan(run: str, row: str = world.row, **wanted: object) -> None:
+    def plan(run, row=world.row, **wanted):
         plan_again(world.workspace, AgainRequest(run, row, **wanted))  # type: ignore[arg-type]
 
     with pytest.raises(

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from core.base.config import Settings
 from core.features.asking import panel
 from core.features.asking.askings import AgainPlan, AgainRequest, plan_again
 from core.features.asking.changed_cards import read_changes
@@ -18,18 +16,21 @@ from core.runs import launch, run_control
 from core.runs.request import RunRequest
 from core.runs.run_state import Counts, Heartbeat, write_heartbeat
 from core.runs.spec import ExecutionSettings
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import predictions
 from core.store.runs import Run
 from tests import worlds
 from tests.asked_again import make_all, without
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
+from tests.features.asking.test_ask_page import state_shown
 from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 from tests.runs.jobs.crashed import leave_dead
 from tests.ui.conftest import Visit
 from tests.ui.setting_walk import check_form
 from tests.ui.test_apptest import text_of
+
+pytestmark = pytest.mark.soak
 
 ROWS = 24
 
@@ -46,9 +47,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("panels"), author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("panels"))
     worlds.furnish(workspace)
     with scripted_server.serving(
         Script(seed=0, answer=answer_moved_by(MOVES, effect=15, noise=3))
@@ -69,16 +68,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield World(workspace, run, row, url)
 
 
-@pytest.mark.soak
 def test_nothing_is_loaded_before_it_is_opened(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded: list[str] = []
+    loaded = []
     monkeypatch.setattr(
         panel, "_show_askings", lambda _workspace, run, row, **_: loaded.append(f"{run.id} {row}")
     )
     closed = visit(world.workspace, "rows", run=world.run.id, row=world.row)
-    assert not closed.exception
     assert "Ask again with another dossier" in [each.label for each in closed.expander]
     assert loaded == []
     visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
@@ -87,11 +84,10 @@ def test_nothing_is_loaded_before_it_is_opened(
     assert "Ask again with another dossier" not in [each.label for each in other.expander]
 
 
-@pytest.mark.soak
 def test_a_card_is_switched_off_and_its_cost_is_said(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[AgainPlan] = []
+    started = []
     monkeypatch.setattr(panel, "start", lambda _workspace, plan: started.append(plan))
     app = visit(
         world.workspace,
@@ -102,23 +98,20 @@ def test_a_card_is_switched_off_and_its_cost_is_said(
         again_repeats="4",
         again_judge_only="false",
     )
-    assert not app.exception
     pills = app.pills(key="id-again_without")
     assert len(pills.options) == 5  # of two tools a card for either gene
     pills.set_value(["base_rates:all rows in view"]).run()
     app.button(key="estimate-again").click().run()
     assert "about 32 calls" in text_of(app)  # both questions under two seeds, four times, twice
     app.button(key="start-again").click().run()
-    assert not app.exception
     [plan] = started
     assert changes_of(plan) == [("base_rates", None)]
 
 
-@pytest.mark.soak
 def test_an_edited_text_is_asked_with(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[AgainPlan] = []
+    started = []
     monkeypatch.setattr(panel, "start", lambda _workspace, plan: started.append(plan))
     link = {
         "again": "true",
@@ -139,7 +132,6 @@ def test_an_edited_text_is_asked_with(
     assert plan.arms[0][1].options["repeats"] == 2
 
 
-@pytest.mark.soak
 def test_what_was_found_is_said_beside_the_noise(
     visit: Visit, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,7 +139,6 @@ def test_what_was_found_is_said_beside_the_noise(
     request = AgainRequest(world.run.id, world.row, changes, endpoint=world.url)
     make_all(world.workspace, plan_again(world.workspace, request))
     app = visit(world.workspace, "rows", run=world.run.id, row=world.row, again="true")
-    assert not app.exception
     said = text_of(app)
     check_form(AgainRequest, app, "again_")
     assert said.count("outside the range of asking again") == 2
@@ -160,7 +151,6 @@ def test_what_was_found_is_said_beside_the_noise(
     assert read not in [link.proto.label for link in hidden.get("page_link")]
 
 
-@pytest.mark.soak
 def test_an_asking_whose_worker_lives_is_stopped_there(
     visit: Visit, world: World, workspace: Workspace
 ) -> None:
@@ -177,8 +167,7 @@ def test_an_asking_whose_worker_lives_is_stopped_there(
         folder, Heartbeat("running", 1, Counts(), time.time())
     )  # this process is its worker for now
     app = visit(own, "rows", **opened)
-    assert not app.exception
-    assert bar_of(app).startswith("running · 0 of 1 rows")
+    assert state_shown(app).startswith("running · 0 of 1 rows")
     app.button(key=f"Stop-{run.id}").click().run()
     assert folder.command() == "cancel"
 
@@ -187,9 +176,3 @@ def changes_of(plan: AgainPlan) -> list[tuple[str, str | None]]:
     """What a plan changes of the dossier, by tool."""
     [_, (_, spec)] = plan.arms
     return [(change.tool, change.text) for change in read_changes(spec.options["changes"])]
-
-
-def bar_of(app: AppTest) -> str:
-    """The state of the only job on a page."""
-    [bar] = app.main.get("progress")
-    return str(bar.proto.text).replace("\\", "")

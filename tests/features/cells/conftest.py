@@ -14,9 +14,11 @@ from scipy.sparse import csr_matrix
 
 from tests.features.cells.cases import SMALL, write_case
 
+WriteCells = Callable[..., Path]  # writes a file of cells; returns its path
+
 
 @pytest.fixture
-def screen_file(tmp_path: Path) -> Callable[..., Path]:
+def screen_file(tmp_path: Path) -> WriteCells:
     """Writes a small screen with some settings changed; returns its path."""
 
     def write(*, seed: int = 0, sparse: bool = True, **changes: Any) -> Path:
@@ -28,7 +30,7 @@ def screen_file(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def cells_file(tmp_path: Path) -> Callable[..., Path]:
+def cells_file(tmp_path: Path) -> WriteCells:
     """Writes cells from values (dense or CSR), columns of obs and gene names; returns the path."""
 
     def write(values: Any, obs: dict[str, list[str]], genes: list[str]) -> Path:

@@ -48,7 +48,12 @@ def frame(file: h5py.File, name: str, index: list[str], columns: Mapping[str, li
     anndata.io.write_elem(file, name, table)
 
 
-def _replace(place: str, make: Callable[[h5py.Group, str, Path], object]) -> Spoil:
+Maker = Callable[
+    [h5py.Group, str, Path], object
+]  # what it makes in a group, under a name, of a file
+
+
+def _replace(place: str, make: Maker) -> Spoil:
     """Puts something else in the place of an object; what is made gets the group, the name and a folder."""
 
     def spoil(file: h5py.File, folder: Path) -> None:
@@ -61,9 +66,7 @@ def _replace(place: str, make: Callable[[h5py.Group, str, Path], object]) -> Spo
     return spoil
 
 
-def _external(
-    shape: tuple[int, ...], dtype: str, other: str
-) -> Callable[[h5py.Group, str, Path], object]:
+def _external(shape: tuple[int, ...], dtype: str, other: str) -> Maker:
     def make(group: h5py.Group, name: str, folder: Path) -> None:
         secret = folder / other
         secret.write_bytes(b"api_key = secret\n" * 64)
@@ -73,7 +76,7 @@ def _external(
     return make
 
 
-def _virtual(of_itself: bool) -> Callable[[h5py.Group, str, Path], object]:
+def _virtual(of_itself: bool) -> Maker:
     def make(group: h5py.Group, name: str, folder: Path) -> None:
         source = "." if of_itself else str(folder / "other.h5")
         layout = h5py.VirtualLayout((N_CELLS,), "S8")
@@ -83,7 +86,7 @@ def _virtual(of_itself: bool) -> Callable[[h5py.Group, str, Path], object]:
     return make
 
 
-def _linked(link: Any) -> Callable[[h5py.Group, str, Path], object]:
+def _linked(link: Any) -> Maker:
     def make(group: h5py.Group, name: str, folder: Path) -> None:
         write_cells(folder / "other.h5ad")
         group[name] = link
@@ -107,7 +110,7 @@ def _user_defined(file: h5py.File, _: Path) -> None:
     path.write_bytes(bytes(content))
 
 
-def _filter(code: int, flags: int) -> Callable[[h5py.Group, str, Path], object]:
+def _filter(code: int, flags: int) -> Maker:
     def make(group: h5py.Group, name: str, _: Path) -> None:
         made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         made.set_chunk((N_CELLS,))
@@ -127,9 +130,7 @@ def _deep(levels: int) -> Spoil:
     return spoil
 
 
-def _declared(
-    shape: tuple[int, ...], dtype: Any, **more: Any
-) -> Callable[[h5py.Group, str, Path], object]:
+def _declared(shape: tuple[int, ...], dtype: Any, **more: Any) -> Maker:
     return lambda group, name, _: encode(
         group.create_dataset(name, shape=shape, dtype=dtype, **more), "array", "0.2.0"
     )
@@ -158,9 +159,7 @@ def _attribute(place: str, name: str, value: Any) -> Spoil:
     return spoil
 
 
-def _categorical(
-    codes: Any, categories: list[str], kind: str = "categorical"
-) -> Callable[[h5py.Group, str, Path], object]:
+def _categorical(codes: Any, categories: list[str], kind: str = "categorical") -> Maker:
     def make(group: h5py.Group, name: str, _: Path) -> None:
         inner = encode(group.create_group(name), kind, "0.2.0")
         inner.attrs["ordered"] = False
@@ -170,12 +169,12 @@ def _categorical(
     return make
 
 
-def _data(values: Any, **more: Any) -> Callable[[h5py.Group, str, Path], object]:
+def _data(values: Any, **more: Any) -> Maker:
     return lambda group, name, _: group.create_dataset(name, data=values, **more)
 
 
 # What is wrong → how to make it so, and a part of what is said.
-LEAVES_THE_FILE: Mapping[str, tuple[Spoil, str]] = {
+LEAVES_THE_FILE = {
     "column-in-another-file": (
         _replace("obs/gene", _external((N_CELLS,), "S16", "secrets.toml")),
         "/obs/gene: values in another file",
@@ -201,13 +200,13 @@ LEAVES_THE_FILE: Mapping[str, tuple[Spoil, str]] = {
     "link-of-its-own-kind": (_user_defined, "a link to another file"),
 }
 # Odd, but of no matter to whoever reads the cells.
-HARMLESS: Mapping[str, Spoil] = {
+HARMLESS = {
     "links-in-a-circle": _replace("uns/one", _circle),
     "group-in-itself": lambda file, _: file.__setitem__("obs/self", file["obs"]),
     "deep": _deep(70),
 }
 # More than the file can hold, or than there is memory for.
-TOO_LARGE: Mapping[str, Spoil] = {
+TOO_LARGE = {
     "codes-of-a-billion": _replace(
         "obs/gene", _declared((10**9,), "i1", chunks=(10**6,), compression="gzip")
     ),
@@ -218,7 +217,7 @@ TOO_LARGE: Mapping[str, Spoil] = {
     "values-by-the-billion": _replace("X/indptr", _declared((10**9,), "i8")),
     "texts-that-are-one-text": _same_text(2_000, 100_000),
 }
-NO_CELLS: Mapping[str, Spoil] = {
+NO_CELLS = {
     "link-to-nothing": _replace("obs/gene", _linked(h5py.SoftLink("/gone"))),
     "filter-of-nobody": _replace("X/data", _filter(60_000, h5py.h5z.FLAG_OPTIONAL)),
     "complex": _replace("X", _data(np.ones((N_CELLS, 2), dtype=complex))),
@@ -253,7 +252,7 @@ NO_CELLS: Mapping[str, Spoil] = {
 
 
 # Those that a command is tried on, and a part of what it says.
-COMMANDS: Mapping[str, tuple[Spoil, str]] = {
+COMMANDS = {
     **LEAVES_THE_FILE,
     **{
         name: (spoil, "")

@@ -126,7 +126,6 @@ def label_null(folder: Path, settings: NullScreen, seed: int, labelled: LabelSet
     truth, own = truth_of(screen, labels)
     called = np.isin(labels.codes, (UP, DOWN)) & ~own
     false = called & (truth == 0)
-    assert labels.calibration is not None
     return Found(
         int(called.sum()),
         int(false.sum()),

@@ -138,7 +138,7 @@ def test_what_is_refused_writes_nothing(workspace: Workspace, tmp_path: Path, sc
 
     from tests.features.cells.cases import write_anndata
 
-    def changed(name: str, values: np.ndarray | None = None, **columns: object) -> Path:
+    def changed(name, values=None, **columns):
         data = anndata.read_h5ad(screen)
         if values is not None:
             data.X = values

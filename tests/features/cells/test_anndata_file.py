@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -13,13 +12,14 @@ from scipy.sparse import csr_matrix, issparse
 
 from core.base.errors import InputError, UnknownFormat
 from core.features.cells.anndata_file import open_cells, summarise_counts
+from tests.features.cells.conftest import WriteCells
 
 OBS = {"perturbation": ["ctrl", "A", "A"]}
 COUNTS = np.array([[3, 0], [0, 2], [1, 1]], dtype=np.float32)
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-def test_blocks_hold_every_cell_once(cells_file: Callable[..., Path], sparse: bool) -> None:
+def test_blocks_hold_every_cell_once(cells_file: WriteCells, sparse: bool) -> None:
     values = np.arange(14, dtype=np.float32).reshape(7, 2)
     path = cells_file(
         csr_matrix(values) if sparse else values, {"perturbation": ["ctrl"] * 7}, ["A", "B"]
@@ -33,7 +33,7 @@ def test_blocks_hold_every_cell_once(cells_file: Callable[..., Path], sparse: bo
         assert (file.n_cells, file.genes) == (7, ("A", "B"))
 
 
-def test_counts_are_summarised(cells_file: Callable[..., Path]) -> None:
+def test_counts_are_summarised(cells_file: WriteCells) -> None:
     with open_cells(cells_file(csr_matrix(COUNTS), OBS, ["A", "B"])) as file:
         summary = summarise_counts(file)
     assert summary.totals.tolist() == [3, 2, 2]
@@ -51,7 +51,7 @@ def test_counts_are_summarised(cells_file: Callable[..., Path]) -> None:
     ],
 )
 def test_values_that_are_no_counts_are_named(
-    cells_file: Callable[..., Path], sparse: bool, value: float, message: str
+    cells_file: WriteCells, sparse: bool, value: float, message: str
 ) -> None:
     values = COUNTS.copy()
     values[1, 1] = value
@@ -62,7 +62,7 @@ def test_values_that_are_no_counts_are_named(
         summarise_counts(file)
 
 
-def test_log_transformed_values_are_told_from_counts(cells_file: Callable[..., Path]) -> None:
+def test_log_transformed_values_are_told_from_counts(cells_file: WriteCells) -> None:
     with (
         open_cells(cells_file(np.log1p(COUNTS * 1e4), OBS, ["A", "B"])) as file,
         pytest.raises(
@@ -78,7 +78,7 @@ def test_log_transformed_values_are_told_from_counts(cells_file: Callable[..., P
         assert not summarise_counts(file, "counts").whole_numbers
 
 
-def test_duplicated_genes_are_refused(cells_file: Callable[..., Path]) -> None:
+def test_duplicated_genes_are_refused(cells_file: WriteCells) -> None:
     path = cells_file(np.ones((3, 3), dtype=np.float32), OBS, ["A", "B", "A"])
     with (
         open_cells(path) as file,
@@ -89,7 +89,7 @@ def test_duplicated_genes_are_refused(cells_file: Callable[..., Path]) -> None:
         file.name_genes(["A"], None)
 
 
-def test_empty_matrices_are_refused(cells_file: Callable[..., Path]) -> None:
+def test_empty_matrices_are_refused(cells_file: WriteCells) -> None:
     with (
         pytest.raises(InputError, match="0 cells × 2 genes"),
         open_cells(
@@ -124,7 +124,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_a_damaged_file_is_refused(cells_file: Callable[..., Path]) -> None:
+def test_a_damaged_file_is_refused(cells_file: WriteCells) -> None:
     path = cells_file(csr_matrix(COUNTS), OBS, ["A", "B"])
     path.write_bytes(path.read_bytes()[:3_000])
     with pytest.raises(InputError, match="cannot be read as AnnData"), open_cells(path):
@@ -132,9 +132,7 @@ def test_a_damaged_file_is_refused(cells_file: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize("sparse", [True, False])
-def test_depth_of_cells_is_that_of_normalised_values(
-    cells_file: Callable[..., Path], sparse: bool
-) -> None:
+def test_depth_of_cells_is_that_of_normalised_values(cells_file: WriteCells, sparse: bool) -> None:
     """Number of genes, and the smallest value; cells without counts first, in between and last, and a zero that is stored."""
     dense = np.array([[0, 0, 0], [3, 0, 1], [0, 0, 0], [2, 2, 2], [0, 0, 0]], dtype=np.float32)
     values = csr_matrix(dense)
@@ -158,7 +156,7 @@ def test_depth_of_cells_is_that_of_normalised_values(
     ],
 )
 def test_files_without_x_name_their_layers(
-    cells_file: Callable[..., Path], kept: dict[str, str], words: str
+    cells_file: WriteCells, kept: dict[str, str], words: str
 ) -> None:
     path = cells_file(COUNTS, OBS, ["A", "B"])
     with h5py.File(path, "a") as file:

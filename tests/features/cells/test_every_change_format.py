@@ -14,7 +14,7 @@ from core.features.cells.labels import SamplingSettings
 from core.features.cells.predicted_table import WantedPairs, read_predicted_table
 from core.features.cells.screen import LabelSettings
 from core.features.importing.roles import AS_GUESSED, TableOptions
-from tests.features.importing.test_every_format import FORMATS, STYLES, Rows, orders, text_of
+from tests.features.importing.test_every_format import FORMATS, STYLES, orders, text_of
 
 GENES = ("Stat1", "Rela", *(f"Gene{i}" for i in range(12)))
 RATIOS = (
@@ -106,8 +106,8 @@ def test_the_same_labels_and_predictions(tmp_path: Path, kind: str, expected: st
 @pytest.mark.parametrize("kind", ["comma", "tab", "semicolon", "JSON", "parquet", "workbook"])
 def test_one_of_two_lines(tmp_path: Path, kind: str) -> None:
     """Both lines in turn, so that repeats lie near one another, or one after the other."""
-    first: Rows = [{**row, "line": "K562"} for row in ROWS]
-    second: Rows = [
+    first = [{**row, "line": "K562"} for row in ROWS]
+    second = [
         {**row, "fold_change": 1 / float(str(row["fold_change"])), "line": "RPE1"} for row in ROWS
     ]
     path = tmp_path / "de.csv"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,13 +9,14 @@ from core.base.errors import InputError
 from core.features.cells.anndata_file import open_cells
 from core.features.cells.conditions import ReadingSettings, read_conditions
 from core.features.cells.groups import CellGroups, GroupSettings, group_cells
+from tests.features.cells.conftest import WriteCells
 
 CONDITIONS = ["ctrl", "ctrl", "ctrl", "A+ctrl", "A+ctrl", "ctrl+A", "B", "B", "A+B", "", "NT", "C"]
 GENES = ["A", "B", "X"]
 
 
 def grouped(
-    cells_file: Callable[..., Path],
+    cells_file: WriteCells,
     settings: GroupSettings,
     conditions: list[str] = CONDITIONS,
     **columns: list[str],
@@ -34,7 +32,7 @@ def grouped(
         )
 
 
-def test_cells_are_grouped_by_their_single_target(cells_file: Callable[..., Path]) -> None:
+def test_cells_are_grouped_by_their_single_target(cells_file: WriteCells) -> None:
     """Cell 1 has no counts, cell 9 no condition; A+B has two genes; NT names a control too; C has one cell."""
     groups = grouped(cells_file, GroupSettings(2, leave_out_small=True, keep_unknown=True))
     assert groups.targets == ("A", "B")
@@ -44,7 +42,7 @@ def test_cells_are_grouped_by_their_single_target(cells_file: Callable[..., Path
     assert (groups.multiple, groups.small, groups.unknown) == (("A+B",), ("C",), ())
 
 
-def test_batches_without_controls_are_named(cells_file: Callable[..., Path]) -> None:
+def test_batches_without_controls_are_named(cells_file: WriteCells) -> None:
     batch = ["1"] * 6 + ["2"] + ["1"] * 5  # the first cell of B
     groups = grouped(
         cells_file, GroupSettings(2, leave_out_small=True, keep_unknown=True), batch=batch
@@ -56,7 +54,7 @@ def test_batches_without_controls_are_named(cells_file: Callable[..., Path]) -> 
 @pytest.mark.soak
 @pytest.mark.parametrize(("n_beside", "confounded"), [(0, ("B",)), (1, ("B",)), (2, ())])
 def test_a_perturbation_without_controls_in_its_batch_is_confounded(
-    cells_file: Callable[..., Path], n_beside: int, confounded: tuple[str, ...]
+    cells_file: WriteCells, n_beside: int, confounded: tuple[str, ...]
 ) -> None:
     """n_beside: controls in the batch of B; a single one is not enough to compare with."""
     conditions = ["A"] * 3 + ["B"] * 3 + ["ctrl"] * 6
@@ -82,20 +80,20 @@ def test_a_perturbation_without_controls_in_its_batch_is_confounded(
     ],
 )
 def test_what_is_wrong_is_named(
-    cells_file: Callable[..., Path], settings: GroupSettings, message: str
+    cells_file: WriteCells, settings: GroupSettings, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         grouped(cells_file, settings)
 
 
-def test_controls_have_to_be_enough(cells_file: Callable[..., Path]) -> None:
+def test_controls_have_to_be_enough(cells_file: WriteCells) -> None:
     with pytest.raises(
         InputError, match=r"1 control cells \(condition = 'ctrl'\), expected at least 2"
     ):
         grouped(cells_file, GroupSettings(2), ["ctrl", "A", "A", "A"])
 
 
-def test_one_gene_has_to_be_perturbed(cells_file: Callable[..., Path]) -> None:
+def test_one_gene_has_to_be_perturbed(cells_file: WriteCells) -> None:
     with pytest.raises(InputError, match="no perturbation of a single gene"):
         grouped(cells_file, GroupSettings(2), ["ctrl", "ctrl", "A+B", "A+B"])
     with pytest.raises(InputError, match="min_cells: got 1, expected a whole number, 2 or more"):

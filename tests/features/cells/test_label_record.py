@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from core.base.errors import StoreDamaged
 from core.features.cells.label_record import ScreenFolder, describe, summarize_labels
 from core.features.cells.screen import LabelSettings, describe_cells, label_screen
 from tests.features.cells.cases import write_case
+from tests.features.cells.conftest import WriteCells
 
 
 @pytest.mark.soak
@@ -27,7 +27,6 @@ def test_a_folder_is_whole_with_its_record(tmp_path: Path) -> None:
     assert effects["gene"].astype(object).tolist() == list(labels.genes)
     assert folder.table("guides").equals(labels.knockdown)
     genes = folder.genes()
-    assert genes is not None
     assert genes["gene"].tolist() == list(labels.genes)
     assert ((genes["detected"] > 0) == (genes["mean"] > 0)).all()
     (folder.path / "guides.parquet").unlink()
@@ -97,7 +96,7 @@ def test_a_dataset_is_described_with_what_was_left_out() -> None:
     ]
 
 
-def test_what_was_chosen_is_described(cells_file: Callable[..., Path]) -> None:
+def test_what_was_chosen_is_described(cells_file: WriteCells) -> None:
     path = cells_file(
         np.ones((6, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "", "Z"]}, ["A"]
     )

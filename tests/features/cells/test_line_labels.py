@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import ImportOptions
@@ -19,7 +18,7 @@ from core.runs import launch
 from core.runs.component_loader import WorkspaceComponents, neighbours_of
 from core.runs.dependencies import _view_of, find_rows, load_pairs
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.scoring.label_means import training_means
 from core.scoring.run_scores import load_scored_rows
 from core.store import datasets, pairs, predictions
@@ -43,7 +42,7 @@ TEST, FOLDS, LOO = (EvaluationProtocol(kind, 2) for kind in ("test", "folds", "l
 
 def line_with(folder: Path, test_seed: int) -> Workspace:
     """A cell line whose training labels are always the same, and whose test labels (the last three perturbations) are drawn."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = worlds.workspace_in(folder)
     train, test = np.random.default_rng(3), np.random.default_rng(test_seed)
     effects, directions = [], []
     for i, pert in enumerate(PERTS):
@@ -68,8 +67,11 @@ def line_with(folder: Path, test_seed: int) -> Workspace:
     return workspace
 
 
+Twins = tuple[Workspace, Workspace]  # which differ in labels of test rows alone
+
+
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Workspace]:
+def two(tmp_path_factory: pytest.TempPathFactory) -> Twins:
     """Two workspaces that differ in the labels of test rows alone, with the runs that labels are used for."""
     made = [line_with(tmp_path_factory.mktemp("line"), seed) for seed in (1, 2)]
     for workspace in made:
@@ -106,7 +108,7 @@ def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
         return load_scored_rows(db, run).frame
 
 
-def test_the_two_differ_in_labels_of_test_rows_alone(two: tuple[Workspace, Workspace]) -> None:
+def test_the_two_differ_in_labels_of_test_rows_alone(two: Twins) -> None:
     one, other = map(frame_of, two)
     differs = one["label"] != other["label"]
     assert set(one["split"][differs]) == {"test"}
@@ -114,7 +116,7 @@ def test_the_two_differ_in_labels_of_test_rows_alone(two: tuple[Workspace, Works
 
 
 @pytest.mark.parametrize("run", ["test", "folds", "loo", "fused"])
-def test_no_prediction_sees_a_test_label(two: tuple[Workspace, Workspace], run: str) -> None:
+def test_no_prediction_sees_a_test_label(two: Twins, run: str) -> None:
     one, other = (rows_of(workspace, run) for workspace in two)
     columns = ["pair_id", "p_de", "p_up_given_de", "prediction_up", "prediction_down"]
     pd.testing.assert_frame_equal(one[columns], other[columns])
@@ -123,7 +125,7 @@ def test_no_prediction_sees_a_test_label(two: tuple[Workspace, Workspace], run: 
 
 
 def test_a_kept_training_label_matters(
-    two: tuple[Workspace, Workspace], tmp_path_factory: pytest.TempPathFactory
+    two: Twins, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The guard of the tests here: had a label of training been another, the kNN would be another."""
     workspace = line_with(tmp_path_factory.mktemp("guard"), 1)
@@ -133,7 +135,7 @@ def test_a_kept_training_label_matters(
     assert not rows_of(workspace, "test")["p_de"].equals(rows_of(two[0], "test")["p_de"])
 
 
-def test_rows_by_protocol(two: tuple[Workspace, Workspace]) -> None:
+def test_rows_by_protocol(two: Twins) -> None:
     frame = frame_of(two[0])
     index, is_train = RowIndex.of_frame(frame), (frame["split"] == "train").to_numpy()
     for protocol in (FOLDS, LOO):
@@ -145,14 +147,14 @@ def test_rows_by_protocol(two: tuple[Workspace, Workspace]) -> None:
 
 
 def test_a_training_row_is_refused_under_the_protocol_test(
-    two: tuple[Workspace, Workspace],
+    two: Twins,
 ) -> None:
     loader = WorkspaceComponents(two[0], line_of(two[0]))
     with pytest.raises(InputError, match="in the knowledge base with its own label"):
         loader.predict_knn(KnnSettings(("near",), TEST), ["P0_G0"])
 
 
-def test_the_neighbours_of_a_test_row_are_training_rows(two: tuple[Workspace, Workspace]) -> None:
+def test_the_neighbours_of_a_test_row_are_training_rows(two: Twins) -> None:
     found = [
         neighbours_of(
             each, line_of(each), "P9_G0", KnnSettings(("near",), FOLDS), protocol_chosen=False
@@ -164,7 +166,7 @@ def test_the_neighbours_of_a_test_row_are_training_rows(two: tuple[Workspace, Wo
     assert not {"P9", "P10", "P11"} & {pair_id.split("_")[0] for pair_id in found[0].pair_ids}
 
 
-def test_a_space_of_labels_is_made_from_training_rows(two: tuple[Workspace, Workspace]) -> None:
+def test_a_space_of_labels_is_made_from_training_rows(two: Twins) -> None:
     hashes = []
     for workspace in two:
         with workspace.store.read() as db:
@@ -174,9 +176,7 @@ def test_a_space_of_labels_is_made_from_training_rows(two: tuple[Workspace, Work
 
 @pytest.mark.parametrize("labels", ["all", "blinded", "folds", "auto"])
 @pytest.mark.parametrize("rows", ["split=test", "split=train;sample=9", ""])
-def test_label_views_hold_training_rows_alone(
-    two: tuple[Workspace, Workspace], labels: str, rows: str
-) -> None:
+def test_label_views_hold_training_rows_alone(two: Twins, labels: str, rows: str) -> None:
     names = []
     for workspace in two:
         spec = launch.resolve(
@@ -195,7 +195,7 @@ def test_label_views_hold_training_rows_alone(
     assert names[0] == names[1]
 
 
-def test_means_over_training_rows_see_no_test_label(two: tuple[Workspace, Workspace]) -> None:
+def test_means_over_training_rows_see_no_test_label(two: Twins) -> None:
     means = []
     for workspace in two:
         frame = frame_of(workspace)
@@ -205,7 +205,7 @@ def test_means_over_training_rows_see_no_test_label(two: tuple[Workspace, Worksp
     np.testing.assert_array_equal(means[0].p_up, means[1].p_up)
 
 
-def test_scores_are_of_test_labels(two: tuple[Workspace, Workspace]) -> None:
+def test_scores_are_of_test_labels(two: Twins) -> None:
     labels = []
     for workspace in two:
         with workspace.store.read() as db:
@@ -216,25 +216,20 @@ def test_scores_are_of_test_labels(two: tuple[Workspace, Workspace]) -> None:
     assert labels[0] != labels[1]
 
 
-def test_the_command_says_which_scores_it_prints(two: tuple[Workspace, Workspace]) -> None:
+def test_the_command_says_which_scores_it_prints(two: Twins) -> None:
     place = two[0].settings.workspace
-    by_gene = core(place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test").out
+    by_gene = core(place, "knn --space near --dataset k562 --protocol test").out
     assert "k562 is judged by the macro AUROC by gene" in by_gene
     assert "--axis pert compares perturbations" in by_gene
-    by_pert = core(
-        place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test", "--axis", "pert"
-    ).out
+    by_pert = core(place, "knn --space near --dataset k562 --protocol test --axis pert").out
     assert "--axis pert" not in by_pert
 
 
-def test_a_report_names_the_headline(two: tuple[Workspace, Workspace], tmp_path: Path) -> None:
+def test_a_report_names_the_headline(two: Twins, tmp_path: Path) -> None:
     place, out = tmp_path / "copy", tmp_path / "report.html"
     shutil.copytree(two[0].settings.workspace, place)
     assert (
-        core(
-            place, "report", "new", "line", "--runs", "llm test,test", "--compare", "llm test,test"
-        ).status
-        == 0
+        core(place, "report new line --runs 'llm test,test' --compare 'llm test,test'").status == 0
     )
     assert core(place, "report", "build", "line", "--out", str(out)).status == 0
     assert (

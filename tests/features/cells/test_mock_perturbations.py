@@ -24,7 +24,6 @@ def test_a_mock_has_the_strata_and_guides_of_a_perturbation(with_guides: bool) -
         else None
     )
     found = draw_mocks(OF_CELL, STRATA, guide, 30)
-    assert found is not None
     assert (len(found.groups), found.n_guides, found.genes.tolist()) == (
         LEAST_MOCKS,
         2 * with_guides,

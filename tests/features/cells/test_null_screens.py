@@ -29,7 +29,6 @@ def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
     assert alone.marked
     assert beside.false <= 0.1 * beside.effects
     assert beside.found > 0.4 * beside.true_effects
-    assert beside.labels is not None
     record = record_of(beside.labels, LabelSettings())
     assert record["replicates"]["kind"] == "guide"
     assert record["replicates"]["agreement"] > 0.9
@@ -41,7 +40,6 @@ def test_clones_are_no_effects_beside_guides(tmp_path: Path) -> None:
     called = effects[effects["label"].isin(["up", "down"])]
     assert (called["replicate_fdr"] < 0.05).all()
     assert called["agree"].mean() > 2.7
-    assert alone.labels is not None
     assert alone.labels.effects()["marked"].sum() == alone.effects
     record = record_of(alone.labels, LabelSettings())
     assert marks_of(record).marked

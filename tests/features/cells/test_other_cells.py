@@ -9,7 +9,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import anndata
 import h5py
@@ -117,7 +116,7 @@ def texts_as_they_were() -> Iterator[None]:
 
 def follow(message: str, folder: Path) -> Path:
     """Do what a message says, in a folder; return the path of the cells that come of it."""
-    known: dict[str, Any] = {"anndata": anndata, "pandas": pd, "h5py": h5py}
+    known = {"anndata": anndata, "pandas": pd, "h5py": h5py}
     if "scanpy" in message:
         known["scanpy"] = pytest.importorskip("scanpy")
     steps = re.findall(r"`([^`]+)`", message.replace(USE, ""))

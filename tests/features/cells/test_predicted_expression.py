@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -15,8 +12,9 @@ from core.features.cells import anndata_file
 from core.features.cells.predicted_expression import CellOptions, read_predicted_cells
 from core.features.cells.predicted_table import WantedPairs, build_rows
 from core.features.cells.predictions import describe
+from tests.features.cells.conftest import WriteCells
 
-WriteCells = Callable[..., Path]
+WriteCells = WriteCells
 PAIRS = WantedPairs(
     [
         Pair(f"{pert}_{gene}", pert, gene, None, "train")
@@ -82,7 +80,7 @@ def test_profiles_beside_controls_of_another_file(cells_file: WriteCells) -> Non
 
 @pytest.mark.soak
 def test_blocks_of_cells_give_the_same(
-    screen_file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    screen_file: WriteCells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import anndata
 

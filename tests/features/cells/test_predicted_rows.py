@@ -115,7 +115,7 @@ def test_the_coefficients_minimise_the_penalised_loss() -> None:
     x = np.log(1 + EVIDENCE)
     z = (x - x.mean()) / x.std()
 
-    def loss(coefficients: np.ndarray) -> float:
+    def loss(coefficients):
         line = coefficients[0] + coefficients[1] * z
         return float(
             np.logaddexp(0, line).sum()

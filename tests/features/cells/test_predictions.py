@@ -21,8 +21,9 @@ from core.methods.fusion_settings import FusionSettings
 from core.runs import actions as run_actions
 from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows, score_run
-from core.store import imports, predictions, runs
+from core.store import imports, runs
 from tests import cases, derived, worlds
+from tests.derived import rows_of
 from tests.features.cells.cases import write_screen
 
 # Four labelled pairs and one without a label. |log2 FC| ranks the effects 3 and 1 of four, signed ones up above down.
@@ -47,11 +48,6 @@ def table(path: Path, changes: Mapping[tuple[str, str], float | str]) -> Path:
     return path
 
 
-def frame(workspace: Workspace, run: str) -> pd.DataFrame:
-    with workspace.store.read() as db:
-        return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
-
-
 @pytest.mark.soak
 def test_the_score_is_that_of_the_ranks(small: Workspace, tmp_path: Path) -> None:
     path = table(
@@ -71,7 +67,7 @@ def test_the_score_is_that_of_the_ranks(small: Workspace, tmp_path: Path) -> Non
     assert run.spec["maps"]["DE"]["n"] == 4
     assert run.spec["maps"]["DE"]["slope"] > 0
     # C_I is not in the file: base rates of the training split, 2 of 4 and 1 of 2
-    lacking = frame(small, "model").loc["C_I"]
+    lacking = rows_of(small, "model").loc["C_I"]
     assert (lacking["p_de"], lacking["p_up_given_de"], list(lacking["flags"])) == (
         0.5,
         0.5,
@@ -123,7 +119,7 @@ def test_files_that_bring_no_run_are_refused_and_nothing_is_written(
     small: Workspace, tmp_path: Path
 ) -> None:
     fits = {("A", "G"): 0.9}
-    refused: list[tuple[Path, PredictionOptions, type[Exception], str]] = [
+    refused = [
         (tmp_path / "gone.csv", PredictionOptions(), InputError, "gone.csv: cannot be read"),
         (
             table(tmp_path / "other.csv", {("X", "Y"): 1.0}),
@@ -165,7 +161,7 @@ def test_bad_rows_are_rejected_and_listed(small: Workspace, tmp_path: Path) -> N
     )
     made = import_predictions(small, path, PredictionOptions())
     assert [(bad.line, bad.reason) for bad in made.rejected] == [(5, "not a number")]
-    assert list(frame(small, "m").loc["B_H", "flags"]) == ["not_predicted"]
+    assert list(rows_of(small, "m").loc["B_H", "flags"]) == ["not_predicted"]
     with small.store.read() as db:
         assert imports.rejected_rows(db)["line"].tolist() == [5]
 
@@ -183,7 +179,7 @@ def test_a_stand_in_never_enters_a_fusion(screen: Workspace, tmp_path: Path) -> 
     }
     import_predictions(here, table(tmp_path / "model.csv", values), PredictionOptions(name="model"))
     derived.save_fusion(here, FusionSettings("llm train", ("model",), (0.5,), (0.5,)), "fused")
-    fused, base = frame(here, "fused"), frame(here, "llm train")
+    fused, base = rows_of(here, "fused"), rows_of(here, "llm train")
     lacking = [key for key, _ in known if tuple(key.split("_", 1)) not in values]
     assert all("partly_covered" in fused.loc[key, "flags"] for key in lacking)
     assert not any("partly_covered" in flags for flags in fused.drop(index=lacking)["flags"])

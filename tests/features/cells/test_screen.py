@@ -15,8 +15,9 @@ from core.features.cells.simulator import ScreenSettings, simulate_screen
 from tests.features.cells.cases import LABELLED, write_case, write_screen
 from tests.features.cells.truth import calls_of, measure_calls
 
+pytestmark = pytest.mark.soak
 
-@pytest.mark.soak
+
 def test_labels_agree_with_the_truth(tmp_path: Path) -> None:
     """One screen; soak/test_cells.py measures twenty larger ones."""
     found = measure_calls(
@@ -27,11 +28,10 @@ def test_labels_agree_with_the_truth(tmp_path: Path) -> None:
     assert found.reversed <= 0.01 * found.called
 
 
-@pytest.mark.soak
 def test_the_record_says_how_labels_were_made(tmp_path: Path) -> None:
     screen = write_case(tmp_path / "screen.h5ad")
     settings = LabelSettings()
-    said: list[str] = []
+    said = []
     labels = label_screen(tmp_path / "screen.h5ad", settings, said.append)
     record = record_of(labels, settings)
     assert record["note"] == NOT_SHRUNK
@@ -55,7 +55,6 @@ def test_the_record_says_how_labels_were_made(tmp_path: Path) -> None:
     assert calls_of(screen, labels).called == int((np.abs(labels.codes) == UP).sum())
 
 
-@pytest.mark.soak
 def test_tables_hold_every_pair_and_perturbation(tmp_path: Path) -> None:
     write_case(tmp_path / "screen.h5ad")
     labels = label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
@@ -85,7 +84,6 @@ def test_tables_hold_every_pair_and_perturbation(tmp_path: Path) -> None:
     assert (labels.pairs["pert"] != labels.pairs["gene"]).all()
 
 
-@pytest.mark.soak
 def test_a_perturbation_that_shares_no_batch_with_controls_has_no_labels(tmp_path: Path) -> None:
     screen = simulate_screen(LABELLED, 0)
     obs = screen.obs.astype(object)

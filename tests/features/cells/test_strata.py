@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +20,9 @@ from core.features.cells.conditions import (
 )
 from core.features.cells.differential_expression import GeneChanges, compare_with_controls
 from core.features.cells.groups import GroupSettings, group_cells
+from tests.features.cells.conftest import WriteCells
 
-WriteCells = Callable[..., Path]
+WriteCells = WriteCells
 GENES = ["A", "G", "H"]
 # Batch 2 has three times the counts of G; A is mostly in batch 2, the controls mostly in batch 1, and A changes nothing.
 RNG = np.random.default_rng(0)
@@ -103,7 +103,6 @@ def test_batches_are_cut_at_quantiles_of_their_controls_depth() -> None:
         np.intp
     )
     found = split_by_depth(batch, totals, is_control, 4)
-    assert found is not None
     # batch 0 has 100 controls: two bins, cut at 50.5; batch 1 has 100 too, of which more than half are alike
     assert np.bincount(found[:100]).tolist() == [50, 50]
     assert found[200:250].tolist() == [0] * 26 + [1] * 24
@@ -116,6 +115,5 @@ def test_batches_are_cut_at_quantiles_of_their_controls_depth() -> None:
 def test_batches_without_two_controls_are_no_strata() -> None:
     batch = np.array(["a", "a", "b", "b", "", ""], dtype=object)
     found = strata_of_batches(batch, np.array([True, True, True, False, True, True]))
-    assert found is not None
     assert found.tolist() == [0, 0, -1, -1, -1, -1]
     assert strata_of_batches(np.array(["a", "a"], dtype=object), np.array([True, False])) is None

@@ -42,7 +42,6 @@ def test_the_demos_space_covers_most_of_its_rows_on_both_axes(demo_workspace: Wo
     with demo_workspace.store.read() as db:
         space = spaces.find(db, "simulated")
     found = coverage_of(demo_workspace, space)
-    assert found is not None
     assert 0.9 < found.rows_by_gene < 1
     assert 0.9 < found.rows_by_pert < 1
     assert load(demo_workspace, space).sha256 == space.sha256
@@ -74,7 +73,7 @@ def test_dossiers_and_audit_have_something_to_show(demo_workspace: Workspace) ->
 
 
 def test_the_runs_know_a_little_and_the_collapsed_one_less(demo_workspace: Workspace) -> None:
-    def parts(name: str) -> np.ndarray:
+    def parts(name):
         with demo_workspace.store.read() as db:
             score = score_run(load_scored_rows(db, name)).whole
         return np.array([score.de.value, score.dir.value])

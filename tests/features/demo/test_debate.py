@@ -86,7 +86,7 @@ def told(events: Iterable[Any]) -> list[Told]:
 def test_events_are_those_of_an_imported_debate(demo: Demo) -> None:
     """Written as a published trace and read back, a row has the same events (less what a trace does not hold)."""
     for row in (row for run in runs_of(demo) for row in run.rows[::40]):
-        said: dict[str, dict[str, str]] = {"brief": {}, "rebuttal": {}, "verdict": {}}
+        said = {"brief": {}, "rebuttal": {}, "verdict": {}}
         for event in row.events:
             key = event.stage if event.kind == "verdict" else event.role
             said[event.kind][key] = event.content
@@ -111,9 +111,9 @@ def test_argued_briefs_argue_and_collapsed_ones_mostly_do_not(demo: Demo) -> Non
         for _, event in briefs(run)
         if OPTION.match(event.content)
     ]
-    opens: dict[str, list[bool]] = defaultdict(list)
+    opens = defaultdict(list)
     against = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
-    contrary: dict[str, int] = Counter()
+    contrary = Counter()
     for _, event in briefs(collapsed):
         option = OPTION.match(event.content)
         opens[event.role].append(option is not None)
@@ -178,7 +178,7 @@ def test_labels_in_a_dossier_come_from_rows_without_the_folds_perturbations_and_
     """Counted again from the pairs: per view, nothing that shares a perturbation or a gene with a row that saw it."""
     pairs = {pair.pair_id: pair for pair in demo.pairs}
     for run in runs_of(demo):
-        seen_by: dict[str, list[RowResult]] = defaultdict(list)
+        seen_by = defaultdict(list)
         for row in run.rows:
             (view,) = {item.view for item in row.evidence} - {""}
             seen_by[view].append(row)

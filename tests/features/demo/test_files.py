@@ -63,7 +63,7 @@ def test_the_splits_share_no_symbol_at_all(demo: Demo) -> None:
 def test_a_gene_has_as_many_changed_rows_as_others_or_a_single_row_that_did_not_change(
     demo: Demo,
 ) -> None:
-    by_gene: dict[str, list[bool]] = defaultdict(list)
+    by_gene = defaultdict(list)
     for pair in of_split(demo, "train"):
         by_gene[pair.gene].append(pair.label is not Label.NONE)
     assert all(len(rows) - 2 * sum(rows) in (0, -1) for rows in by_gene.values() if len(rows) > 1)

@@ -19,8 +19,11 @@ ROWS = 6
 WAIT_S = 60
 
 
+Argued = tuple[Path, str]  # the folder of a workspace and the address of the server
+
+
 @pytest.fixture
-def argued(screen: Workspace) -> Iterator[tuple[Path, str]]:
+def argued(screen: Workspace) -> Iterator[Argued]:
     """The folder of a workspace with a small debate, and the server that answered."""
     with serving() as url:
         options = {"tools": "gene_class,base_rates", "rounds": 0}
@@ -37,7 +40,7 @@ def argued(screen: Workspace) -> Iterator[tuple[Path, str]]:
         yield screen.settings.workspace, url
 
 
-def test_a_run_is_planned_asked_again_and_shown(argued: tuple[Path, str]) -> None:
+def test_a_run_is_planned_asked_again_and_shown(argued: Argued) -> None:
     place, url = argued
     again = (
         "experiment",
@@ -76,7 +79,7 @@ def test_a_run_is_planned_asked_again_and_shown(argued: tuple[Path, str]) -> Non
     assert (line["name_b"], line["kind"]) == ("without gene_class", "result")
 
 
-def test_an_option_of_the_method_is_changed_by_set(argued: tuple[Path, str]) -> None:
+def test_an_option_of_the_method_is_changed_by_set(argued: Argued) -> None:
     place, url = argued
     plan = core_json(
         place, "experiment", "plan", "method", "argued", "--endpoint", url, "--set", "rounds=1"
@@ -85,7 +88,7 @@ def test_an_option_of_the_method_is_changed_by_set(argued: tuple[Path, str]) -> 
 
 
 @pytest.mark.soak
-def test_other_rows_of_a_run_have_entries_of_their_own(argued: tuple[Path, str]) -> None:
+def test_other_rows_of_a_run_have_entries_of_their_own(argued: Argued) -> None:
     place, url = argued
     again = (
         "tools",
@@ -109,7 +112,7 @@ def test_other_rows_of_a_run_have_entries_of_their_own(argued: tuple[Path, str])
 
 
 @pytest.mark.soak
-def test_one_that_is_detached_goes_on_by_itself(argued: tuple[Path, str]) -> None:
+def test_one_that_is_detached_goes_on_by_itself(argued: Argued) -> None:
     place, url = argued
     again = ("seeds", "argued", "--repeats", "1", "--endpoint", url)
     plan = core_json(place, "experiment", "run", *again, "--detach")
@@ -118,7 +121,7 @@ def test_one_that_is_detached_goes_on_by_itself(argued: tuple[Path, str]) -> Non
     while core_json(place, "experiment", "plan", *again)["left"]:
         assert time.monotonic() - since < WAIT_S
         time.sleep(0.5)
-    assert core(place, "experiment", "run", "support_strata", "--detach").status != 0
+    assert core(place, "experiment run support_strata --detach").status != 0
 
 
 @pytest.mark.soak
@@ -128,18 +131,18 @@ def test_a_file_and_an_idea_are_made_and_shown(screen: Workspace, tmp_path: Path
     result = core_json(place, "experiment", "run", str(file))
     assert (
         core_json(place, "experiment", "show", str(file))
-        == core_json(place, "experiment", "show", "fused")
+        == core_json(place, "experiment show fused")
         == result
     )
-    strata = core_json(place, "experiment", "run", "support_strata", "--set", "cuts=1")
+    strata = core_json(place, "experiment run support_strata --set cuts=1")
     assert strata["kind"] == "support_strata"
-    assert core(place, "experiment", "run", "support_strata", "--set", "cuts=1").out.startswith(
+    assert core(place, "experiment run support_strata --set cuts=1").out.startswith(
         strata["sentence"]
     )
 
 
 def test_an_empty_workspace_has_every_kind(workspace: Workspace) -> None:
-    listed = core_json(workspace.settings.workspace, "experiment", "list")
+    listed = core_json(workspace, "experiment", "list")
     assert listed["experiments"] == []
     kinds = {kind["name"] for kind in listed["kinds"]}
     assert {"tools", "names", "seeds", "method", "dossier", "component", "file"} <= kinds
@@ -159,5 +162,5 @@ def test_an_empty_workspace_has_every_kind(workspace: Workspace) -> None:
     ],
 )
 def test_what_is_wrong_is_one_line(screen: Workspace, words: tuple[str, ...], message: str) -> None:
-    done = core(screen.settings.workspace, "experiment", *words)
+    done = core(screen, "experiment", *words)
     assert (done.status, message in done.err, done.err.count("\n")) == (1, True, 1), done.err

@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.base.experiment import Arm
 from core.features.asking import actions as ask
@@ -25,7 +24,7 @@ from core.llm.call_settings import CallSettings
 from core.runs import launch, run_control
 from core.runs.jobs import control, overview
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from tests import worlds
 from tests.fakes import scripted as scripted_server
 from tests.fakes.scripted import Script
@@ -34,12 +33,13 @@ from tests.moving_evidence import MOVES, TOOLS, answer_moved_by
 WAIT_S = 120
 
 
+World = tuple[Workspace, str]  # with the address of the server
+
+
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workspace, str]]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A workspace with a debate over four rows, and the address of its server; tests add to it."""
-    workspace = open_workspace(
-        Settings(workspace=tmp_path_factory.mktemp("engine"), author="tester")
-    )
+    workspace = worlds.workspace_in(tmp_path_factory.mktemp("engine"))
     worlds.furnish(workspace)
     with scripted_server.serving(
         Script(answer=answer_moved_by(MOVES, effect=15, noise=8))
@@ -69,7 +69,7 @@ def start_apart_in_vain(
 
 
 @pytest.mark.soak
-def test_only_what_changes_an_answer_is_another_experiment(world: tuple[Workspace, str]) -> None:
+def test_only_what_changes_an_answer_is_another_experiment(world: World) -> None:
     workspace, address = world
     settings = ToolsSettings(run="r", rows="sample=3", repeats=1, endpoint=address)
     key = engine.plan(workspace, "tools", settings).saved.key
@@ -89,7 +89,7 @@ def test_only_what_changes_an_answer_is_another_experiment(world: tuple[Workspac
 
 
 def test_one_that_dies_before_its_first_run_goes_on_with_all_that_was_chosen(
-    world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, address = world
     calls = CallSettings(temperature=0.5, leave_out=("top_p",))
@@ -108,7 +108,7 @@ def test_one_that_dies_before_its_first_run_goes_on_with_all_that_was_chosen(
 
 @pytest.mark.soak
 def test_it_goes_on_with_the_server_that_a_run_of_it_got_since(
-    world: tuple[Workspace, str], monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, address = world
     dead = ToolsSettings(
@@ -130,7 +130,7 @@ def test_it_goes_on_with_the_server_that_a_run_of_it_got_since(
 
 @pytest.mark.soak
 def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(
-    world: tuple[Workspace, str],
+    world: World,
 ) -> None:
     workspace, address = world
     settings = ToolsSettings(run="r", tools=(TOOLS[1],), repeats=2, endpoint=address)
@@ -144,7 +144,6 @@ def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(
     ) is not None and job.is_live:
         assert time.monotonic() - since < WAIT_S
         time.sleep(0.2)
-    assert job is not None
     assert job.state == "done", job.cause
     result = engine.result_of(workspace, engine.find_saved(workspace, plan.saved.key))
     assert [arm.name for arm in result.arms] == ["every tool", f"without {TOOLS[1]}"]
@@ -155,7 +154,7 @@ def test_a_process_apart_makes_the_runs_and_enters_the_result_in_the_ledger(
         )
 
 
-def test_the_base_alone_is_asked_again_and_its_spread_told(world: tuple[Workspace, str]) -> None:
+def test_the_base_alone_is_asked_again_and_its_spread_told(world: World) -> None:
     workspace, address = world
     plan = engine.plan(workspace, "seeds", AskingSettings(run="r", repeats=2, endpoint=address))
     assert [(one.arm, one.seed) for one in plan.runs] == [
@@ -165,13 +164,12 @@ def test_the_base_alone_is_asked_again_and_its_spread_told(world: tuple[Workspac
     ]
     result = engine.result_of(workspace, engine.run(workspace, plan))
     assert [arm.name for arm in result.arms] == ["as it is"]
-    assert result.noise_floor is not None
     assert result.noise_floor.seeds == 3
     assert result.sentence.startswith("Standard deviation of P(DE): asking again 0.")
     assert [row["answer"] for row in result.details[0].rows] == [*ANSWERS]
 
 
-def test_the_parts_of_the_variance_by_hand(world: tuple[Workspace, str]) -> None:
+def test_the_parts_of_the_variance_by_hand(world: World) -> None:
     """Two askings of two rows: .2 and .4, .6 and .8. Within: (.02 + .02) / 2 = .02. Means .3 and .7 vary by .08, of which
     .02 / 2 is left by asking: .07."""
     workspace, _ = world

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from core.base.config import Settings
 from core.features.submissions.parsed import CSV
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from tests.commands import core, core_json
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.runs.cases import workspace_with
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import listed, text_of, the_run
+from tests.worlds import workspace_in
+
+pytestmark = pytest.mark.soak
 
 ROWS = 6
 LETTERS = {42: "A", 43: "B", 44: "C"}
@@ -47,8 +49,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
             "--rows",
             "split=test",
         )
-        core_json(workspace.settings.workspace, *arguments)
-    return open_workspace(Settings(workspace=workspace.settings.workspace, author="tester"))
+        core_json(workspace, *arguments)
+    return workspace_in(workspace.settings.workspace)
 
 
 def partial(workspace: Workspace) -> list[str]:
@@ -62,7 +64,6 @@ def partial(workspace: Workspace) -> list[str]:
     return [key for key, _, _, flags in found if flags == ["fewer_seeds"]]
 
 
-@pytest.mark.soak
 def test_commands_count_them(made: Workspace, tmp_path: Path) -> None:
     place, rows = made.settings.workspace, partial(made)
     assert 0 < len(rows) < ROWS
@@ -77,7 +78,6 @@ def test_commands_count_them(made: Workspace, tmp_path: Path) -> None:
     assert told["message"].startswith(f"{len(rows)} rows average fewer seeds than requested")
 
 
-@pytest.mark.soak
 def test_check_finds_them_in_a_file_whose_run_is_unknown(made: Workspace, tmp_path: Path) -> None:
     place, out = made.settings.workspace, tmp_path / "a.zip"
     core_json(place, "package", "asked", "--track", "A", "--out", str(out))
@@ -91,7 +91,6 @@ def test_check_finds_them_in_a_file_whose_run_is_unknown(made: Workspace, tmp_pa
         assert sorted(found["fewer_seeds"]) == partial(made)
 
 
-@pytest.mark.soak
 def test_overview_links_to_them(made: Workspace, visit: Visit) -> None:
     shown = text_of(visit(made, "overview"))
     assert (
@@ -100,7 +99,6 @@ def test_overview_links_to_them(made: Workspace, visit: Visit) -> None:
     )
 
 
-@pytest.mark.soak
 def test_debates_filters_by_it_and_says_of_how_many(made: Workspace, visit: Visit) -> None:
     rows, run = partial(made), the_run(made, "asked").id
     assert sorted(listed(visit(made, "rows", run=run, flags="fewer seeds"))) == rows

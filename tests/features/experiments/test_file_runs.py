@@ -24,6 +24,8 @@ from core.store import predictions, runs
 from tests.fakes.scripted import Script, ScriptedPrompt, serving, write_reply
 from tests.runs.cases import run_named
 
+pytestmark = pytest.mark.soak
+
 ASKED = """\
 name = "asked"
 primary = "mean"
@@ -145,7 +147,6 @@ def debate(screen: Workspace) -> Iterator[tuple[Workspace, str]]:
         ),
     ],
 )
-@pytest.mark.soak
 def test_a_killed_experiment_goes_on_and_asks_nothing_twice(
     screen: Workspace, kind: str, values: Mapping[str, Any], seeds: list[list[int]]
 ) -> None:
@@ -168,14 +169,12 @@ def test_a_killed_experiment_goes_on_and_asks_nothing_twice(
         assert run_kind(screen, kind, **values, endpoint=url).runs == saved.runs
         assert asked.n == n
     found = result_of(screen, saved)
-    assert found.noise_floor is not None
     assert found.noise_floor.seeds == len(seeds[0])
     assert [arm.change.startswith(("rounds: 0 → 1", "tools: ")) for arm in found.arms[1:]] == [
         True
     ] * (len(seeds) - 1)
 
 
-@pytest.mark.soak
 def test_a_fused_arm_scores_as_fuse_does_with_its_weights(screen: Workspace) -> None:
     saved = run_file(screen, FUSED)
     [(_, _, of_cut), _] = saved.runs["LLM + kNN"]
@@ -192,7 +191,6 @@ def test_a_fused_arm_scores_as_fuse_does_with_its_weights(screen: Workspace) -> 
     assert found.noise_floor is None
 
 
-@pytest.mark.soak
 def test_a_component_is_a_run_or_a_knn_under_folds(screen: Workspace) -> None:
     saved = run_kind(
         screen, "component", run="llm train", spaces=("near",), w_de=0.5, w_dir=0.25, folds=2
@@ -205,7 +203,6 @@ def test_a_component_is_a_run_or_a_knn_under_folds(screen: Workspace) -> None:
         run_kind(screen, "component", run="llm train")
 
 
-@pytest.mark.soak
 def test_a_method_an_option_and_a_dossier_are_changed_alone(debate: tuple[Workspace, str]) -> None:
     workspace, url = debate
     saved = run_kind(workspace, "method", run="argued", options={"rounds": "1"}, endpoint=url)

@@ -191,7 +191,7 @@ def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
     )
     added = core_json(place, "ledger", "add", "arguing", *claim, "--runs", f"{A},{B}")
     assert (added["verdict"], added["seen_before"], added["p"]) == (None, True, None)
-    result = core_json(place, "ledger", "result", "arguing")
+    result = core_json(place, "ledger result arguing")
     compared = core_json(place, "compare", A, B)
     assert result["estimate"] == compared["delta_mean"]["estimate"]
     assert result["p"] == result["p_holm"] == result["p_bh"] == pytest.approx(compared["p"])

@@ -21,7 +21,7 @@ def ledger_lines(*about: Any) -> tuple[LedgerLine, ...]:
 
 def entry(name: str, z: float | None = None, **values: object) -> Entry:
     """A registration, or with z a result of that many standard errors of 0.01."""
-    given: dict[str, object] = {"source": HERE, "dataset": "d", "smallest_effect": 0.005, **values}
+    given = {"source": HERE, "dataset": "d", "smallest_effect": 0.005, **values}
     registration = Entry(kind="registration", name=name, hypothesis="h", **given)  # type: ignore[arg-type]
     if z is None:
         return registration

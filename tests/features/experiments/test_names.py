@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from core.base.config import Settings
 from core.base.errors import InputError, MissingPackage, StateError
 from core.features.experiments import engine
 from core.features.experiments.kinds.shown import TITLES, NamesSettings
@@ -18,7 +17,7 @@ from core.features.experiments.result import ExperimentResult
 from core.methods.coded_names import ALONE, CODED, HIDDEN, SWAPPED
 from core.runs import launch
 from core.runs.request import RunRequest
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import calls, predictions, traces
 from tests import worlds
 from tests.fakes import scripted as scripted_server
@@ -162,7 +161,7 @@ def test_arms_that_a_method_lacks_are_refused(asked: tuple[Workspace, str], tmp_
                 name="web",
             ),
         )
-    other = open_workspace(Settings(workspace=tmp_path, author="tester"))
+    other = worlds.workspace_in(tmp_path)
     worlds.furnish(other)
     with pytest.raises(StateError, match="cannot be asked again"):
         engine.plan(other, "names", NamesSettings(run="llm train"))

@@ -126,7 +126,6 @@ def test_what_a_file_says() -> None:
 def test_another_base() -> None:
     spec = parse_experiment(TWO_CUTS.replace("[rows]", 'base = "debate + kNN"\n[rows]', 1))
     assert (spec.base, list(spec.changes)) == ("debate + kNN", ["debate"])
-    assert spec.hypothesis is not None
     assert spec.hypothesis.arm == "debate"
     with pytest.raises(InputError, match=r"line 4: base is 'C', expected A, B"):
         parse_experiment(GOOD.replace("noise_seeds", 'base = "C"\nnoise_seeds', 1))

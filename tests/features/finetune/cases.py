@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from core.base.config import Settings
 from core.base.fields.record import read_options
 from core.base.hashes import sha256_of
 from core.features.finetune import job_folder
@@ -22,8 +21,9 @@ from core.features.finetune.job_folder import (
 )
 from core.features.importing.actions import import_upload
 from core.runs.jobs.state import record_ending
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from tests.cases import as_csv
+from tests.worlds import workspace_in
 
 EXAMPLE = {"id": "Pa_Ga", "prompt": "What does losing Pa do to Ga?", "answer": "<answer>A</answer>"}
 REQUEST = FinetuneRequest(base="nobody/no-such-model-1B", options={"parts": 2})
@@ -31,7 +31,7 @@ LINES = f"{json.dumps(EXAMPLE)}\n".encode()
 
 
 def spec(out: Path | str = "/nowhere", **changes: Any) -> FinetuneSpec:
-    values: dict[str, Any] = {
+    values = {
         "base": "owner/Model-4B",
         "dataset": "d",
         "dataset_name": "bmdm",
@@ -65,7 +65,7 @@ def labelled_workspace(place: Path, monkeypatch: pytest.MonkeyPatch) -> Workspac
     """A workspace with 36 labelled rows. A fine-tune's process gets this interpreter, which may lack torch, and no network."""
     monkeypatch.setattr(job_folder, "OWN_PYTHON", place / "no interpreter")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    workspace = open_workspace(Settings(workspace=place / "here", author="tester"))
+    workspace = workspace_in(place / "here")
     rows = [
         (f"P{i}_G{j}", f"P{i}", f"G{j}", ("up", "down", "none")[(i + j) % 3])
         for i in range(6)

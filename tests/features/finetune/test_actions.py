@@ -18,19 +18,9 @@ from core.runs.jobs.folder import log_tail
 from core.runs.jobs.state import beat
 from core.runs.workspace import Workspace
 from core.store import changes
-from tests.features.finetune.cases import REQUEST, finish, labelled_workspace, until_ended
+from tests.features.finetune.cases import REQUEST, finish, until_ended
 
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A workspace with 36 labelled rows."""
-    return labelled_workspace(tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if everything were installed, so that the process begins."""
-    monkeypatch.setattr(job_folder, "PACKAGES", ("json",))
+pytestmark = pytest.mark.soak
 
 
 def job_of(workspace: Workspace, folder: FinetuneFolder) -> Job:
@@ -49,7 +39,6 @@ def log_of(workspace: Workspace) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.soak
 def test_a_plan_cuts_the_labelled_rows_and_writes_nothing(here: Workspace) -> None:
     spec = finetunes.plan(here, REQUEST).spec
     assert (spec.train, spec.validation, spec.left_out) == (9, 9, 18)  # of 6 × 6 in 2 × 2 parts
@@ -64,7 +53,6 @@ def test_a_plan_cuts_the_labelled_rows_and_writes_nothing(here: Workspace) -> No
         finetunes.plan(here, FinetuneRequest("no such dataset"))
 
 
-@pytest.mark.soak
 def test_without_torch_nothing_is_begun_and_the_file_that_brings_it_is_named(
     here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,7 +63,6 @@ def test_without_torch_nothing_is_begun_and_the_file_that_brings_it_is_named(
     assert log_of(here) == []
 
 
-@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) -> None:
     folder = finetunes.start(here, REQUEST)
@@ -93,7 +80,6 @@ def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) 
     assert log_of(here) == [("resume fine-tune", name), ("finetune", name)]
 
 
-@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_one_that_is_done_is_returned_and_made_again_only_without_its_model(
     here: Workspace, tmp_path: Path
@@ -116,7 +102,6 @@ def test_one_that_is_done_is_returned_and_made_again_only_without_its_model(
     assert until_ended(folder) == "failed"  # it was begun anew
 
 
-@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_a_folder_with_other_files_is_refused_before_anything_is_begun(
     here: Workspace, tmp_path: Path
@@ -130,7 +115,6 @@ def test_a_folder_with_other_files_is_refused_before_anything_is_begun(
     assert not finetunes.list_all(here)
 
 
-@pytest.mark.soak
 @pytest.mark.usefixtures("installed")
 def test_a_live_one_is_watched_and_stopped_not_started_twice(here: Workspace) -> None:
     folder = finetunes.start(here, REQUEST)
@@ -149,7 +133,6 @@ def test_a_live_one_is_watched_and_stopped_not_started_twice(here: Workspace) ->
     assert log_of(here)[0] == ("stop fine-tune", "no-such-model-1B on bmdm")
 
 
-@pytest.mark.soak
 def test_one_that_is_not_there_is_not_found(here: Workspace) -> None:
     with pytest.raises(NotFound, match="which has none"):
         finetunes.resume(here)

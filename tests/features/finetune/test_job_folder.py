@@ -163,8 +163,7 @@ def test_another_folder_or_file_is_never_replaced(tmp_path: Path) -> None:
 def written(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
     (folder / CONFIG).write_text(json.dumps(values), "utf-8")
     make_readable(folder)
-    found: dict[str, Any] = json.loads((folder / CONFIG).read_text("utf-8"))
-    return found
+    return json.loads((folder / CONFIG).read_text("utf-8"))
 
 
 def test_a_list_becomes_a_mapping_and_nothing_else_changes(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -147,7 +146,7 @@ def test_base_rates_stand_in_flagged_where_no_answer_can_be_read(choose: str) ->
 
 
 def test_a_call_that_fails_fails_the_row() -> None:
-    def refuses(asked: Asked) -> Canned:
+    def refuses(asked):
         fails = asked.path == CHAT and asked.body["seed"] == FIRST + 1
         return Canned({"error": {"message": "no"}}, 400) if fails else asks(letters("AA"))(asked)
 
@@ -157,7 +156,7 @@ def test_a_call_that_fails_fails_the_row() -> None:
 
 
 def test_options_that_do_not_go_together_are_refused() -> None:
-    def options(**given: Any) -> dict[str, Any]:
+    def options(**given):
         return read_options(METHOD.settings, given)
 
     assert METHOD.calls(options(samples="3")) == 3

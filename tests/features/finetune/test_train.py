@@ -42,9 +42,9 @@ def test_a_person_stops_it_and_a_signal_interrupts_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Training ends early either way, after a step; who stops it only writes the control file."""
-    told: list[threading.Event] = []
+    told = []
 
-    def end_early(**_: object) -> None:
+    def end_early(**_):
         status = folder.status()
         assert (status.state, status.pid, status.said["what"]) == (
             "running",

@@ -30,8 +30,7 @@ from tests.ui.conftest import components
 def content_of(app: AppTest) -> dict[str, Any]:
     """What the explorer got of the fusion."""
     [found] = components(app, "fusion_explorer")
-    content: dict[str, Any] = json.loads(found.bytes[HASH_BYTES:])
-    return content
+    return json.loads(found.bytes[HASH_BYTES:])
 
 
 def opened(app: AppTest, *names: str) -> AppTest:

@@ -45,7 +45,6 @@ def test_numbers_follow_the_hand_and_the_address_its_rest(
     runs_before, before = page.evaluate("window.runs"), words(page)
     moved = page.locator(".fusion ol").first.inner_text()
     box = page.locator(".fusion svg.hand").bounding_box()
-    assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.2, steps=8)

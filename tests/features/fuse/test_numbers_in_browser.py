@@ -14,7 +14,6 @@ from core.features.fuse.explorer.content import noise_of_cuts
 from core.features.fuse.weight_grid import move_one, weight_grid
 from core.scoring.compare_runs import add_cut_noise
 from core.stats.arrays import Floats
-from core.stats.comparison import Difference
 from core.stats.delong import Estimate
 from core.stats.intervals import p_gt_0
 from core.stats.ranks import ranks_from_top
@@ -89,7 +88,7 @@ def compare_scores(case: Case, noise: tuple[Floats, Floats] | None, answer: dict
         return False
     if noise is not None:
         found = add_cut_noise(found, *noise)
-    parts: list[Difference] = list(found.parts.values())
+    parts = list(found.parts.values())
     expected = [[flat(one) for one in (each.before, each.after, each.change)] for each in parts]
     np.testing.assert_allclose(answer["score"], expected, rtol=0, atol=ATOL)
     np.testing.assert_allclose(

@@ -141,10 +141,10 @@ def test_it_opens_from_disk_without_a_network(
     fused_demo: Workspace, tmp_path: Path, open_tab: OpenTab
 ) -> None:
     out = tmp_path / "fused.html"
-    written = core_json(fused_demo.settings.workspace, "report", "fusion", FUSED, "--out", str(out))
+    written = core_json(fused_demo, "report", "fusion", FUSED, "--out", str(out))
     assert (written["bytes"], written["labels"]) == (out.stat().st_size, True)
     page = open_tab(offline=True)
-    faults: list[str] = []
+    faults = []
     page.on("console", lambda message: faults.append(message.text))
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(out.as_uri())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import shutil
 import tarfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +34,7 @@ from tests.runs.cases import (
     end_worker,
     fast,
     recorded,
+    run_here,
     stored_rows,
     until,
     until_state,
@@ -48,7 +48,7 @@ ROWS = 40
 
 
 def restored(archive: Path, folder: Path) -> Workspace:
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    workspace = worlds.workspace_in(folder)
     backups.restore(workspace, archive)
     return workspace
 
@@ -115,13 +115,7 @@ def test_a_run_that_ends_while_its_journal_is_copied_is_not_said_to_be_done(
 ) -> None:
     workspace = workspace_with(tmp_path / "here", 4)
     with serving(Script()) as url:
-        run = run_control.start(
-            workspace,
-            wish(workspace, Asking(), model="scripted"),
-            "r",
-            fast(url, timeout_s=10.0),
-            begin=here(Asking()),
-        )
+        run = run_here(workspace, Asking(), fast(url, timeout_s=10.0), model="scripted")
     done = workspace.run_folder(run.id).done
     looks = iter([None, done.read_bytes()])  # there was none before the journal, and one after it
     monkeypatch.setattr(backups, "_read", lambda _: next(looks))
@@ -205,7 +199,6 @@ def members_of(file: Path) -> Members:
 
 def read(tar: tarfile.TarFile, name: str) -> bytes:
     content = tar.extractfile(name)
-    assert content is not None
     return content.read()
 
 
@@ -232,7 +225,7 @@ def write(
 
 
 STORE = "data/desk.duckdb"
-UNLISTED: dict[str, Callable[[Members], Members]] = {
+UNLISTED = {
     "a changed file": lambda members: {**members, STORE: members[STORE] + b"x"},
     "a missing file": lambda members: {
         name: content for name, content in members.items() if name != STORE

@@ -32,7 +32,7 @@ from core.store import runs as run_records
 from tests import cases, worlds
 from tests.bundled import everything, opened, stored, with_manifest, with_rows
 from tests.derived import save_fusion
-from tests.runs.cases import fast, wish, workspace_with
+from tests.runs.cases import fast, waiting_run, wish, workspace_with
 from tests.runs.methods import Counting, constant
 
 PLAN = {
@@ -111,7 +111,6 @@ def test_no_label_travels(sent: bytes) -> None:
 def test_a_taken_name_is_told_apart(other: Workspace, sent: bytes) -> None:
     import_upload(other, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "debate.csv")
     outcome = brought(other, sent)
-    assert outcome.name is not None
     assert outcome.name.startswith("debate (")
     undo(other, "sent.zip")
     refused(other, sent, "run 'debate' exists with other content", name="debate")
@@ -291,7 +290,7 @@ def test_a_run_is_not_made_from_itself(family: Workspace, small_workspace: Works
 def test_a_specification_that_no_page_could_read(
     other: Workspace, sent: bytes, method: str, spec: dict[str, Any]
 ) -> None:
-    def change(manifest: Any) -> None:
+    def change(manifest):
         manifest["run"] |= {"method": method, "spec": spec}
 
     refused(other, with_manifest(sent, change), "the specification of its")
@@ -309,7 +308,7 @@ def test_evidence_and_calls_have_the_ids_of_what_they_say(
     content = bundle_actions.build_bundle(answered(workspace), "r").content
     colleague = workspace_with(tmp_path / "colleague", 8)
 
-    def change(rows: list[dict[str, Any]]) -> None:
+    def change(rows):
         rows[0][field] = '{"false": 1}'
 
     forged = with_rows(content, part, change)
@@ -421,7 +420,7 @@ def test_a_run_that_is_not_finished_travels_as_far_as_it_is(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     made = workspace_with(workspace.settings.workspace, 8)
-    run = run_control.start(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)
+    run = waiting_run(made)
     with pytest.raises(StateError, match="a worker is on it or starts"):
         bundle_actions.build_bundle(made, "r")
     spec = wish(made, Counting())

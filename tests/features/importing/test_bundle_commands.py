@@ -9,21 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from core.base.config import Settings
 from core.runs.actions import add_note, delete
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import runs
 from tests import worlds
 from tests.bundled import everything, stored
-from tests.commands import core, core_json
+from tests.commands import core_json
 from tests.fakes.scripted import serving
+
+pytestmark = pytest.mark.soak
 
 BUNDLED = {"path", "sha256", "problems"}
 RUNS = ("argued", "ruled", "simulated debate test")
 
 
 def desk_at(folder: Path) -> Workspace:
-    return open_workspace(Settings(workspace=folder, author="tester"))
+    return worlds.workspace_in(folder)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def made(little_demo: Workspace, tmp_path_factory: pytest.TempPathFactory, serve
     on = ("--dataset", "simulated", "--rows", "split=test;sample=3")
     core_json(folder, "run", "evidence_rules", "--name", "ruled", *on)
     core_json(folder, "run", "debate", "--name", "argued", "--endpoint", server, *on)
-    core_json(folder, "runs", "set", "argued", "public_score=0.61", "note=the first one")
+    core_json(folder, "runs set argued public_score=0.61 'note=the first one'")
     workspace = desk_at(folder)
     add_note(workspace, "argued", None, "all of it")
     add_note(
@@ -71,7 +72,6 @@ def fresh(bare: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(bare, tmp_path / "fresh"))
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("name", RUNS)
 def test_every_table_comes_back_and_so_do_the_bytes(
     made: Path, fresh: Path, tmp_path: Path, name: str
@@ -98,7 +98,6 @@ def test_every_table_comes_back_and_so_do_the_bytes(
     assert again.read_bytes() == out.read_bytes()
 
 
-@pytest.mark.soak
 def test_undo_leaves_the_workspace_as_it_was(made: Path, fresh: Path, tmp_path: Path) -> None:
     core_json(made, "export", "argued", "--format", "bundle", "--out", str(tmp_path / "run.zip"))
     before = everything(desk_at(fresh))
@@ -109,16 +108,10 @@ def test_undo_leaves_the_workspace_as_it_was(made: Path, fresh: Path, tmp_path: 
         assert after[table] == before[table], table
 
 
-@pytest.mark.soak
-def test_read_only_lets_a_bundle_out_and_none_in(
-    made: Path, fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_read_only_lets_a_bundle_out(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     core_json(made, "export", "ruled", "--format", "bundle", "--out", str(tmp_path / "before.zip"))
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     core_json(made, "export", "ruled", "--format", "bundle", "--out", str(tmp_path / "run.zip"))
     assert (tmp_path / "run.zip").read_bytes() == (tmp_path / "before.zip").read_bytes()
-    before = everything(desk_at(fresh))
-    done = core(fresh, "import", str(tmp_path / "run.zip"))
-    assert done.status == 1
-    assert "reading only" in done.err
-    assert everything(desk_at(fresh)) == before

@@ -37,7 +37,7 @@ ANSWER = {
     "p_source": "trace",
 }
 NOTHING = dict.fromkeys(ANSWER)
-ROWS: dict[str, list[dict[str, Any]]] = {
+ROWS = {
     "prediction": [
         {
             "pair_id": "Pa_Ga",
@@ -184,7 +184,7 @@ def test_equal_tables_give_equal_bytes_whatever_their_pieces(sound: bytes) -> No
 
 
 def test_a_bundle_is_known_by_its_content(sound: bytes, tmp_path: Path) -> None:
-    def known(content: bytes) -> bool:
+    def known(content):
         (tmp_path / "file").write_bytes(content)
         return is_bundle(tmp_path / "file")
 

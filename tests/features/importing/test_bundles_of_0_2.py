@@ -36,7 +36,7 @@ PARTS = {
     "latency_ms double, prompt_tokens int64, completion_tokens int64, reasoning_tokens int64, error string",
     "note": "id string, pair_id string?, author string, written_at timestamp[us], text string",
 }
-RUN: dict[str, Any] = {
+RUN = {
     **{
         "id": "0123456789",
         "name": "argued",
@@ -86,7 +86,10 @@ def table(part: str, rows: list[dict[str, Any]]) -> bytes:
     return file.getvalue()
 
 
-def bundle_of_0_2(run: dict[str, Any], pairs: list[tuple[str, str, str]]) -> bytes:
+Pairs = list[tuple[str, str, str]]  # id, perturbation, gene
+
+
+def bundle_of_0_2(run: dict[str, Any], pairs: Pairs) -> bytes:
     """The bundle of a run with two rows, the first of them argued about."""
     names = [dict(zip(("pair_id", "pert", "gene"), pair, strict=True)) for pair in pairs]
     numbers = {
@@ -96,7 +99,7 @@ def bundle_of_0_2(run: dict[str, Any], pairs: list[tuple[str, str, str]]) -> byt
         "p_up_given_de": 0.6,
         "p_source": "trace",
     }
-    rows: dict[str, list[dict[str, Any]]] = {part: [] for part in PARTS}
+    rows = {part: [] for part in PARTS}
     rows["prediction"] = [
         {**pair, **numbers, "flags": "", "tokens": 35, "prompt_tokens": 30, "tool_calls": 0}
         for pair in names[:2]
@@ -141,15 +144,13 @@ def bundle_of_0_2(run: dict[str, Any], pairs: list[tuple[str, str, str]]) -> byt
 
 
 @pytest.fixture
-def pairs(workspace: Workspace) -> list[tuple[str, str, str]]:
+def pairs(workspace: Workspace) -> Pairs:
     assert import_upload(workspace, cases.TRAIN, "train.csv").kind != "failed"
     with workspace.store.read() as db:
         return db.execute("SELECT pair_id, pert, gene FROM pair ORDER BY position").fetchall()
 
 
-def test_a_run_of_0_2_imports_with_its_texts_and_notes(
-    workspace: Workspace, pairs: list[tuple[str, str, str]]
-) -> None:
+def test_a_run_of_0_2_imports_with_its_texts_and_notes(workspace: Workspace, pairs: Pairs) -> None:
     outcome = import_upload(workspace, bundle_of_0_2(RUN, pairs), "sent.zip")
     assert (outcome.kind, outcome.name, outcome.rows, outcome.message) == (
         "bundle",
@@ -177,7 +178,7 @@ def test_a_run_of_0_2_imports_with_its_texts_and_notes(
 
 
 def test_a_knn_of_0_2_wrote_0_for_all_genes_and_for_the_same_power(
-    workspace: Workspace, pairs: list[tuple[str, str, str]]
+    workspace: Workspace, pairs: Pairs
 ) -> None:
     options = {
         "spaces": "near",

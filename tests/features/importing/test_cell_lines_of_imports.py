@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,25 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.base.config import Settings
 from core.base.errors import StateError
 from core.features.importing.actions import import_upload
 from core.features.importing.import_target import Imported, ImportOptions
 from core.features.importing.imported_rows import undo
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows, score_run
 from core.store import changes, datasets, imports, pairs, runs
 from tests import cases
 from tests.strength import examples
+from tests.worlds import workspace_in
 
 Rows = Sequence[tuple[str, str, int, str]]
-DE: Rows = [
+DE = [
     ("A", "X", 1, "train"),
     ("A", "Y", 0, "train"),
     ("B", "X", 1, "test"),
     ("B", "Y", 0, "test"),
 ]
-DIR: Rows = [("A", "X", 1, "train"), ("B", "X", 0, "test")]
+DIR = [("A", "X", 1, "train"), ("B", "X", 0, "test")]
 
 
 def file_of(rows: Rows) -> bytes:
@@ -195,9 +194,7 @@ NAMES = ("k562-de.csv", "k562-dir.csv", "k562-DE.csv", "hepg2-dir.csv")
 @pytest.mark.soak
 def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> None:
     """Each step imports a file, or undoes it if it is there; another workspace gets only what is left at the end."""
-    played, fresh = (
-        open_workspace(Settings(workspace=tmp_path / name, author="tester")) for name in ("a", "b")
-    )
+    played, fresh = (workspace_in(tmp_path / name) for name in ("a", "b"))
     empty = content(played)
 
     @examples(8)
@@ -207,8 +204,8 @@ def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> No
         ),
         steps=st.lists(st.integers(0, len(NAMES) - 1), max_size=7),
     )
-    def play(files: tuple[Rows, ...], steps: list[int]) -> None:
-        present: list[int] = []
+    def play(files, steps):
+        present = []
         for step in steps:
             if step in present:
                 undo(played, NAMES[step])
@@ -229,11 +226,3 @@ def test_imports_and_undos_in_any_order_leave_what_is_left(tmp_path: Path) -> No
         assert content(played) == content(fresh) == empty
 
     play()
-
-
-@pytest.mark.soak
-def test_reading_only_refuses(workspace: Workspace) -> None:
-    bring(workspace, DE, "k562-de.csv")
-    reader = open_workspace(dataclasses.replace(workspace.settings, read_only=True))
-    with pytest.raises(StateError):
-        bring(reader, DIR, "k562-dir.csv")

@@ -131,7 +131,7 @@ def test_a_second_name_for_the_same_file_says_how_it_comes_about(workspace: Work
 
 
 def test_the_default_is_what_was_made_or_used_last_and_is_said(workspace: Workspace) -> None:
-    remarks: list[str] = []
+    remarks = []
     heard = Workspace(workspace.settings, remark=remarks.append)
     bring(workspace, labels(HUMAN), "human.csv")
     assert (default_dataset(heard, None).name, remarks) == ("human", [])
@@ -147,12 +147,9 @@ def test_the_default_is_what_was_made_or_used_last_and_is_said(workspace: Worksp
 def test_a_command_says_once_which_dataset_it_took(workspace: Workspace) -> None:
     for rows, file in ((HUMAN, "human.csv"), (MOUSE, "mouse.csv")):
         bring(workspace, labels(rows), file)
-    done = core(workspace.settings.workspace, "audit", "leakage")
+    done = core(workspace, "audit", "leakage")
     assert (
         done.err.count("dataset mouse: of 2 the one made or used last; --dataset chooses another")
         == 1
     )
-    assert (
-        "used last"
-        not in core(workspace.settings.workspace, "audit", "leakage", "--dataset", "human").err
-    )
+    assert "used last" not in core(workspace, "audit leakage --dataset human").err

@@ -8,7 +8,7 @@ import itertools
 import json
 import random
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import openpyxl
 import pandas as pd
@@ -36,7 +36,7 @@ SCORES = [
     {"id": f"{p}_{g}", "score": v}
     for (p, g), v in zip(PAIRS, (1234.5, -2.25, 1048576.0, 0.5), strict=True)
 ]
-STYLES: tuple[Style, ...] = ((".", ""), (",", ""), (".", ","), (",", "."), (",", " "), (".", "'"))
+STYLES = ((".", ""), (",", ""), (".", ","), (",", "."), (",", " "), (".", "'"))
 
 
 def written(value: object, style: Style) -> str:
@@ -73,7 +73,7 @@ def parquet(rows: Rows, _: Style) -> bytes:
     return out.getvalue()
 
 
-FORMATS: dict[str, Callable[[Rows, Style], bytes]] = {
+FORMATS = {
     "comma": lambda rows, style: text_of(rows, style, ",").encode(),
     "tab": lambda rows, style: text_of(rows, style, "\t").encode(),
     "semicolon": lambda rows, style: text_of(rows, style, ";").encode("utf-8-sig"),

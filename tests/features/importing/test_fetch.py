@@ -82,7 +82,7 @@ def names(folder: Path) -> set[str]:
 
 
 def test_files_arrive_whole_and_are_not_fetched_again(server: Server, tmp_path: Path) -> None:
-    seen: list[tuple[str, int, int]] = []
+    seen = []
     folder = tmp_path / "new" / "folder"
     paths = fetch(
         "pinned", folder, base=f"{server.base}/", progress=lambda *args: seen.append(args)

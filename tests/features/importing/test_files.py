@@ -17,7 +17,6 @@ from core.features.importing.actions import import_paths
 from core.features.importing.files import PackFile, SpaceFile, expand, recognise, recognise_upload
 from core.runs.workspace import Workspace
 from tests import cases, worlds
-from tests.embeddings.hostile import refusal_of, touches
 from tests.embeddings.test_checkpoints import geneformer
 from tests.features.importing.spaces.test_load import MALFORMED, VECTORS, WRITERS
 
@@ -114,19 +113,6 @@ def test_a_damaged_space_is_an_input_error_in_one_line(case: str) -> None:
             recognise_upload(MALFORMED[case][0], name)
         assert len(str(caught.value).splitlines()) == 1
         assert not isinstance(caught.value, UnsafeFile)
-
-
-def test_a_hostile_pickle_is_refused_by_name_and_does_nothing(tmp_path: Path) -> None:
-    for what, content in touches(tmp_path / "marker"):
-        (tmp_path / "x.pkl").write_bytes(content)
-        for look in (
-            lambda: recognise(tmp_path / "x.pkl"),
-            lambda hostile=content: recognise_upload(hostile, "x.pkl"),
-        ):
-            refused, words = refusal_of(what)
-            with pytest.raises(refused, match=words):
-                look()
-    assert not (tmp_path / "marker").exists()
 
 
 def escaping(path: Path) -> None:

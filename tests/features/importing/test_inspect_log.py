@@ -87,7 +87,7 @@ def test_a_row_that_failed_is_an_error_and_comes_back_as_none(
 
 
 def test_a_log_needs_a_file(small_workspace: Workspace) -> None:
-    done = core(small_workspace.settings.workspace, "export", "debate", "--format", "eval")
+    done = core(small_workspace, "export debate --format eval")
     assert (done.status, "needs --out FILE" in done.err) == (1, True)
 
 

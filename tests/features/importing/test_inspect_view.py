@@ -24,7 +24,7 @@ from tests.ui.conftest import OpenTab
 from tests.ui.serving import WAIT_S, free_port
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    pass
 
 BIN = REPOSITORY / ".venv-inspect" / "bin"
 pytestmark = pytest.mark.skipif(
@@ -156,7 +156,7 @@ def test_the_pinned_release_reads_a_log_made_here_and_one_that_it_made_is_import
 @pytest.mark.browser
 def test_its_viewer_shows_a_log_made_here(open_tab: OpenTab, logs: Path, tmp_path: Path) -> None:
     with inspect_view(logs, tmp_path) as address:
-        page: Page = open_tab()
+        page = open_tab()
         page.goto(f"{address}/#/tasks/debate.eval")
         for text in (
             "debate",

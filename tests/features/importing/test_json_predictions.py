@@ -25,7 +25,7 @@ SPLIT = [
 @pytest.mark.parametrize("form", ["list", "lines", "mark", "rows", "by id"])
 def test_every_form_of_rows_is_read(form: str, rows: list[dict[str, Any]]) -> None:
     key = next(iter(rows[0]))
-    forms: dict[str, str] = {
+    forms = {
         "list": json.dumps(rows),
         "lines": "\n".join(map(json.dumps, rows)),
         "mark": "\ufeff" + json.dumps(rows),
@@ -63,7 +63,7 @@ def test_reasoning_model_and_tokens_stay() -> None:
 def test_replies_by_seed_are_read_or_the_seed_is_asked_for() -> None:
     ids = [f"P{i}_Ga" for i in range(6)]
 
-    def by_seed(*seeds: str) -> bytes:
+    def by_seed(*seeds):
         reply = {"text": "<answer>A</answer>", "tokens": 12}
         return json.dumps(
             {"rows": {key: {"seeds": dict.fromkeys(seeds, reply)} for key in ids}}
@@ -83,7 +83,7 @@ def test_replies_by_seed_are_read_or_the_seed_is_asked_for() -> None:
 
 
 def test_rows_that_cannot_be_read_are_rejected_by_name() -> None:
-    odd: list[Any] = [
+    odd = [
         {"prediction_up": 0.2},
         ROWS[0],
         {"id": "Pb_Ga"},

@@ -137,8 +137,7 @@ def test_a_file_of_cells_that_is_hostile_is_refused_by_its_walk(tmp_path: Path) 
 
 
 def zstd(content: bytes) -> bytes:
-    packed: bytes = pa.Codec("zstd").compress(content, asbytes=True)
-    return packed
+    return pa.Codec("zstd").compress(content, asbytes=True)
 
 
 PACK = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstd}

@@ -25,16 +25,18 @@ def test_what_is_written_is_read() -> None:
     assert "\n" not in text
     trace = parse_trace(text)
     assert (trace.format, trace.events) == ("packaged", ROW.events)
-    assert trace.packaged is not None
     assert trace.packaged.method == "debate"
     assert trace.packaged.prediction("Pa_Ga", 0.3, 0.1) == ROW.prediction
 
 
-def change(**values: Any) -> Callable[[dict[str, Any]], None]:
+Change = Callable[[dict[str, Any]], None]
+
+
+def change(**values: Any) -> Change:
     return lambda trace: trace.update(values)
 
 
-def event(**values: Any) -> Callable[[dict[str, Any]], None]:
+def event(**values: Any) -> Change:
     return lambda trace: trace["events"][0].update(values)
 
 
@@ -70,7 +72,7 @@ def event(**values: Any) -> Callable[[dict[str, Any]], None]:
         event(findings=[]),
     ],
 )
-def test_what_is_only_alike_is_kept_as_text(spoil: Callable[[dict[str, Any]], None]) -> None:
+def test_what_is_only_alike_is_kept_as_text(spoil: Change) -> None:
     value = json.loads(write_trace(ROW, "debate"))
     spoil(value)
     text = json.dumps(value)

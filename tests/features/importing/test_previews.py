@@ -18,7 +18,7 @@ from core.runs.workspace import Workspace
 from core.store import datasets, pairs
 from tests import cases, worlds
 from tests.commands import core, core_json
-from tests.features.importing.test_actions import everything
+from tests.features.importing.test_actions import everything, unchanged
 
 OPTIONS = ImportOptions()
 GUIDES = [
@@ -40,16 +40,15 @@ def said(columns: dict[str, str]) -> ImportOptions:
 
 
 def test_labels_become_a_dataset_and_nothing_is_written(small_workspace: Workspace) -> None:
-    before = everything(small_workspace)
-    preview = preview_upload(small_workspace, "my_k562.csv", OWN, OPTIONS)
-    assert preview.sentence == "labels of 3 pairs → new dataset my_k562, human"
-    assert columns(preview) == {"pert": "pert", "gene": "gene", "label": "label", "cells": ""}
-    assert [column.first for column in preview.columns][:2] == [
-        ("STAT1", "STAT2", "JAK1"),
-        ("IRF1", "MYD88", "SOCS3"),
-    ]
-    assert any("not used" in note and "cells" in note for note in preview.notes)
-    assert everything(small_workspace) == before
+    with unchanged(small_workspace):
+        preview = preview_upload(small_workspace, "my_k562.csv", OWN, OPTIONS)
+        assert preview.sentence == "labels of 3 pairs → new dataset my_k562, human"
+        assert columns(preview) == {"pert": "pert", "gene": "gene", "label": "label", "cells": ""}
+        assert [column.first for column in preview.columns][:2] == [
+            ("STAT1", "STAT2", "JAK1"),
+            ("IRF1", "MYD88", "SOCS3"),
+        ]
+        assert any("not used" in note and "cells" in note for note in preview.notes)
 
 
 @pytest.mark.parametrize(
@@ -82,11 +81,10 @@ def test_labels_become_a_dataset_and_nothing_is_written(small_workspace: Workspa
 def test_every_kind_of_file_is_said(
     small_workspace: Workspace, name: str, content: bytes, sentence: str
 ) -> None:
-    before = everything(small_workspace)
-    preview = preview_upload(small_workspace, name, content, OPTIONS)
-    assert sentence in preview.sentence
-    assert not preview.fails
-    assert everything(small_workspace) == before
+    with unchanged(small_workspace):
+        preview = preview_upload(small_workspace, name, content, OPTIONS)
+        assert sentence in preview.sentence
+        assert not preview.fails
     outcome = import_upload(small_workspace, content, name)
     assert outcome.kind == preview.kind
     assert outcome.rows == preview.rows or preview.kind == "external_score"
@@ -136,9 +134,7 @@ def test_columns_that_a_person_named_count_for_the_next_table_with_the_same_colu
 def test_the_process_for_uploads_gives_the_same(
     small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def apart(
-        _: Workspace, task: str, files: list[tuple[str, bytes]], options: dict[str, object]
-    ) -> object:
+    def apart(_, task, files, options):
         return json.loads(
             json.dumps(task_named(task)(small_workspace, files, json.loads(json.dumps(options))))
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.base.errors import InputError
-from core.base.types import Flag, RowResult
+from core.base.types import Flag
 from core.features.importing.actions import import_paths, import_upload, import_uploads
 from core.features.importing.external_scores import MOST_RUNS, ScoreTable, choose_columns, run_of
 from core.features.importing.import_target import ImportOptions
@@ -108,7 +108,7 @@ def runs_of(
     """What a file of scores brings, with its rows."""
     found = []
     for columns in choose_columns(scores, de, direction):
-        rows: list[RowResult] = []
+        rows = []
         run = run_of(scores, columns, rows.append)
         found.append((columns.name, replace(run, rows=tuple(rows))))
     return found
@@ -170,10 +170,9 @@ def test_p_values_are_turned_round() -> None:
     assert isinstance(found, ScoreTable)
     [columns] = choose_columns(found, None, None)
     assert columns == ("p_value", "p_value", None)
-    rows: list[RowResult] = []
+    rows = []
     run = run_of(found, columns, rows.append)
     assert [row.prediction.p_de for row in rows] == [0.75, 0.25, 0.5]  # mid-rank / (n + 1) of −p
-    assert run.note is not None
     assert run.note.endswith(
         "Their names indicate p-values or the like: a smaller value ranks a row higher."
     )
@@ -210,14 +209,13 @@ def test_ranks_are_turned_round(name: str) -> None:
     assert isinstance(found, ScoreTable)
     [columns] = choose_columns(found, None, None)
     assert columns == (name, name, name)
-    rows: list[RowResult] = []
+    rows = []
     run = run_of(found, columns, rows.append)
     assert [(row.prediction.p_de, row.prediction.p_up_given_de) for row in rows] == [
         (0.75, 0.75),
         (0.25, 0.25),
         (0.5, 0.5),
     ]
-    assert run.note is not None
     assert run.note.endswith("Their names indicate ranks: a smaller value ranks a row higher.")
     assert run.spec["turned"] == [name]
     rows.clear()
@@ -229,7 +227,7 @@ def test_signed_numbers_called_rank_are_scores() -> None:
     """As in a list that GSEA takes, and as ranks that were turned round already."""
     found = read(b"id,rank\nA_G,-3.25\nA_H,1.5\n", "s.csv")
     assert isinstance(found, ScoreTable)
-    rows: list[RowResult] = []
+    rows = []
     assert "turned" not in run_of(found, choose_columns(found, None, None)[0], rows.append).spec
     assert rows[0].prediction.p_de < rows[1].prediction.p_de
 

@@ -349,7 +349,6 @@ def test_rows_without_traces_are_the_same_by_columns_as_one_by_one(
     singly, at_once = read(content, "s.csv"), read(content, "s.csv", spooled=True)
     assert isinstance(singly, SubmissionTable)
     assert isinstance(at_once, SubmissionTable)
-    assert at_once.audited is not None
     written = [each for batch in at_once.audited.batches("r") for each in batch]
     flags = flags_with_collapse(singly.rows, check_rows(singly.rows)[1])
     expected = predictions.insertion_of("r", singly.rows, flags).rows

@@ -164,7 +164,7 @@ def test_a_react_trace_keeps_keys_that_are_no_steps() -> None:
     ]
 
 
-COORDINATED: dict[str, Any] = {
+COORDINATED = {
     "coordinator": {
         "thought_0": "Ask.",
         "tool_name_0": "biologist",

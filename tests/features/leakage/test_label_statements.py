@@ -19,7 +19,7 @@ WORDS = {"up": "increases", "down": "decreases", "none": "is unchanged"}
 
 def texts(sentence: str, by: int = 1) -> dict[str, str]:
     """A text about each gene, with a sentence for each of its rows; by: 0 for the perturbations' texts."""
-    found: dict[str, list[str]] = {}
+    found = {}
     for pair, label in PAIRS.items():
         pert, gene = (symbol.capitalize() for symbol in pair)
         found.setdefault((pert, gene)[by], ["It binds DNA."]).append(
@@ -76,7 +76,7 @@ def test_inverted_statements_are_found() -> None:
 @pytest.mark.parametrize(("n", "is_found"), [(7, False), (8, True)])
 def test_as_many_statements_are_needed_as_chance_does_not_get_right(n: int, is_found: bool) -> None:
     """2^-7 is .8%, 2^-8 is .4%."""
-    about: dict[str, str] = {}
+    about = {}
     for (pert, gene), label in [
         *((pair, label) for pair, label in PAIRS.items() if label != "none")
     ][:n]:

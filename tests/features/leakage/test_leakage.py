@@ -73,7 +73,7 @@ def screened(screen_folder: Path, workspace: Workspace) -> Workspace:
 
 
 def audit(workspace: Workspace, *arguments: str) -> Any:
-    return core_json(workspace.settings.workspace, "audit", "leakage", *arguments)
+    return core_json(workspace, "audit", "leakage", *arguments)
 
 
 def predict(
@@ -143,7 +143,7 @@ def test_a_space_built_from_the_labels_and_loaded_from_csv(screened: Workspace) 
     assert any(
         "they tell the rows of one of target genes apart: DIR" in each["what"] for each in findings
     )
-    shares: list[float] = []
+    shares = []
     leaks = find_leaks(screened, "bmdm", shares.append)
     assert leaks == [(each["name"], each["what"]) for each in findings]
     assert shares == sorted(shares)
@@ -159,7 +159,7 @@ def test_a_space_that_declares_its_labels_is_named_and_not_accused(screened: Wor
     assert found["findings"] == []
     [space] = [each for each in found["inputs"] if each["kind"] == "space"]
     assert space["remark"] == "reveals labels; declared as built from labels of bmdm"
-    assert space["remark"] in core(screened.settings.workspace, "audit", "leakage").out
+    assert space["remark"] in core(screened, "audit", "leakage").out
 
 
 @pytest.mark.parametrize("axis", ["DE", "DIR"])

@@ -190,7 +190,7 @@ def test_contrasts_equal_those_of_a_loop(n: int, share: float, seed: int) -> Non
     rows = as_rows(rng.random(n) < share, rng.integers(0, 8, n), rng.integers(0, 5, n))
     expected = np.full(n, np.nan)
     for i in range(n):
-        cosines: dict[bool, list[float]] = {True: [], False: []}
+        cosines = {True: [], False: []}
         for j in range(n):
             if j != i and rows.other[j] == rows.other[i]:
                 cosine = float(vectors[rows.unit[i]] @ vectors[rows.unit[j]])

@@ -262,7 +262,7 @@ def test_an_answer_that_does_not_fit_is_an_input_error(answer: Answer, message: 
 def test_batches_of_different_lengths_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.features.neighbours.build.BATCH", 2)
 
-    def by_batch(body: dict[str, Any]) -> tuple[int, Any]:
+    def by_batch(body):
         return 200, embeddings([[1.0] * len(body["input"])] * len(body["input"]))
 
     with (
@@ -293,7 +293,7 @@ def test_a_server_that_is_busy_is_asked_again() -> None:
 
 
 def test_a_key_that_a_server_repeats_is_not_shown() -> None:
-    def refuses(_: dict[str, Any]) -> tuple[int, Any]:
+    def refuses(_):
         return 401, {"error": {"message": "wrong key sesame-1"}}
 
     with serving(refuses) as (url, _), pytest.raises(Unreachable, match=r"wrong key \[key\]"):

@@ -53,7 +53,7 @@ def file_of(folder: Path, name: str, content: bytes) -> str:
 
 def test_from_a_process_of_its_own(furnished: Path) -> None:
     """Wrong input is one line on standard error and status 1; what is right is in tests/real, on real rows."""
-    wrong = test_commands.core(furnished, "knn", "--space", "far")
+    wrong = test_commands.core(furnished, "knn --space far")
     assert (wrong.status, wrong.out) == (1, "")
     assert wrong.err == "error: space 'far': not in this workspace, which has near\n"
 
@@ -96,17 +96,12 @@ def test_spaces_are_built_loaded_listed_and_deleted(workspace: Workspace, tmp_pa
         assert record["space"] == name
         assert record["built_from"] == ("bmdm" if name in ("labels", "perts") else None)
     assert core_json(place, "embed", "list")["spaces"] == list(made.values())
-    assert core_json(place, "embed", "text", "--name", "words", "--columns", "2") == made["words"]
-    other = core(place, "embed", "text", "--name", "words", "--columns", "1")
+    assert core_json(place, "embed text --name words --columns 2") == made["words"]
+    other = core(place, "embed text --name words --columns 1")
     assert (other.status, other.out) == (1, "")
     assert "exists with another specification" in other.err
-    assert (
-        core_json(place, "embed", "text", "--name", "words", "--columns", "1", "--replace")[
-            "columns"
-        ]
-        == 1
-    )
-    assert core_json(place, "embed", "delete", "mine") == {"deleted": "mine"}
+    assert core_json(place, "embed text --name words --columns 1 --replace")["columns"] == 1
+    assert core_json(place, "embed delete mine") == {"deleted": "mine"}
     assert core_json(place, "embed", "load", file, "--name", "again")["space"] == "again"
 
 
@@ -114,7 +109,7 @@ def test_a_space_that_cannot_be_loaded_does_not_hide_the_others(
     place: Path, workspace: Workspace
 ) -> None:
     import_upload(workspace, worlds.pack("lps_response"), "lps.json")
-    core_json(place, "embed", "response", "--name", "lps")
+    core_json(place, "embed response --name lps")
     core_json(place, "undo", "lps.json")
     shutil.rmtree(place / "cache")
     near, lps = core_json(place, "embed", "list")["spaces"]
@@ -128,7 +123,7 @@ def test_an_unknown_dataset_is_refused_before_anything_is_built(
     place: Path, workspace: Workspace
 ) -> None:
     import_upload(workspace, worlds.pack("lps_response"), "lps.json")
-    done = core(place, "embed", "response", "--name", "lps", "--dataset", "other")
+    done = core(place, "embed response --name lps --dataset other")
     assert (done.status, "dataset 'other'" in done.err) == (1, True)
     assert [space["space"] for space in core_json(place, "embed", "list")["spaces"]] == ["near"]
 
@@ -185,7 +180,7 @@ def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -
     assert (told.status, told.out.count("permuted vectors 0.")) == (0, 2)
     assert "mean of ten cuts (seeds 0–9), inside 2×2 cells" in told.out
     assert "no gene information" not in told.out
-    without = core_json(place, "knn", "--space", "near", "--folds", "2", "--permutations", "0")
+    without = core_json(place, "knn --space near --folds 2 --permutations 0")
     assert without["permuted"] is None
     words = dict.fromkeys(("permuted", "seconds", "sentence", "caveats"))
     assert without | words == core_json(place, *command) | words
@@ -195,17 +190,7 @@ def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -
 def test_the_saved_run_scores_what_knn_calls_saved(place: Path, workspace: Workspace) -> None:
     found = core_json(
         place,
-        "knn",
-        "--space",
-        "near",
-        "--folds",
-        "2",
-        "--seed",
-        "4",
-        "--permutations",
-        "0",
-        "--name",
-        "run",
+        "knn --space near --folds 2 --seed 4 --permutations 0 --name run",
     )
     with workspace.store.read() as db:
         rows = predictions.frame(db, runs.find(db, "run").id)
@@ -224,19 +209,19 @@ def test_the_saved_run_scores_what_knn_calls_saved(place: Path, workspace: Works
 
 @pytest.mark.soak
 def test_a_run_is_named_once(place: Path) -> None:
-    first = core_json(place, "knn", "--space", "near", "--name", "knn")
-    again = core_json(place, "knn", "--space", "near", "--name", "knn")
+    first = core_json(place, "knn --space near --name knn")
+    again = core_json(place, "knn --space near --name knn")
     assert {**first, "seconds": 0} == {**again, "seconds": 0}
-    refused = core(place, "knn", "--space", "near", "--name", "knn", "--power", "3")
+    refused = core(place, "knn --space near --name knn --power 3")
     assert (refused.status, refused.out) == (1, "")
     assert "run 'knn' exists with another specification" in refused.err
-    core_json(place, "knn", "--space", "near", "--name", "knn", "--power", "3", "--replace")
+    core_json(place, "knn --space near --name knn --power 3 --replace")
     named = [run for run in core_json(place, "runs")["runs"] if run["name"] == "knn"]
     assert [(run["method"], run["status"], run["total"]) for run in named] == [("knn", "done", 70)]
 
 
 def test_neighbours_print_shares_and_what_is_left_without_some(place: Path) -> None:
-    found = core_json(place, "neighbours", "Q0_H0", "--space", "near")
+    found = core_json(place, "neighbours Q0_H0 --space near")
     assert set(found) > NEIGHBOURS
     rows = found["neighbours"]
     assert all(set(row) >= NEIGHBOUR for row in rows)
@@ -258,9 +243,9 @@ def test_neighbours_print_shares_and_what_is_left_without_some(place: Path) -> N
     expected = sum(row["weight"] for row in left if row["label"] != "none") / total
     assert less["prior_de"] == pytest.approx(expected, abs=1e-9)
     assert [row["pair_id"] for row in less["neighbours"]] == [row["pair_id"] for row in left]
-    nothing = core_json(place, "neighbours", "Q0_H2", "--space", "near")
+    nothing = core_json(place, "neighbours Q0_H2 --space near")
     assert (nothing["prior_de"], nothing["prior_up"], nothing["neighbours"]) == (None, None, [])
-    told = core(place, "neighbours", "Q0_H0", "--space", "near").out
+    told = core(place, "neighbours Q0_H0 --space near").out
     assert all((row["pair_id"] in told) == (i < 20) for i, row in enumerate(rows))
 
 
@@ -272,7 +257,7 @@ def made(place: Path, *arguments: str) -> dict[str, Any]:
 
 @pytest.mark.soak
 def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
-    core_json(place, "knn", "--space", "near", "--protocol", "loo", "--name", "knn")
+    core_json(place, "knn --space near --protocol loo --name knn")
     weights = ["--w-de", "0.3", "--w-dir", "0.6"]
     fused = made(place, "fuse", "--base", "llm train", "--with", "knn", *weights, "--name", "fused")
     assert (fused["run"], fused["rows"]) == ("fused", 70)
@@ -309,17 +294,7 @@ def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
         assert predictions.frame(db, found.id)["p_de"].tolist() != one["p_de"].tolist()
     wrong = core(
         place,
-        "fuse",
-        "--from",
-        "fused",
-        "--base",
-        "llm train",
-        "--w-de",
-        "0.4",
-        "--w-dir",
-        "0.6",
-        "--name",
-        "x",
+        "fuse --from fused --base 'llm train' --w-de 0.4 --w-dir 0.6 --name x",
     )
     assert (wrong.status, "from the grid" in wrong.err) == (1, True)
     with workspace.store.write() as db:
@@ -333,7 +308,7 @@ def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
 
 @pytest.mark.soak
 def test_a_reference_on_labelled_rows(place: Path) -> None:
-    core_json(place, "knn", "--space", "near", "--protocol", "test", "--name", "knn")
+    core_json(place, "knn --space near --protocol test --name knn")
     command = [
         "fuse",
         "--base",
@@ -353,83 +328,61 @@ def test_a_reference_on_labelled_rows(place: Path) -> None:
     assert (found["rows"], found["uncovered"]) == (6, 1)
 
 
-FUSE = [
-    "fuse",
-    "--base",
-    "llm train",
-    "--with",
-    "llm train",
-    "--name",
-    "x",
-    "--w-dir",
-    "0.5",
-    "--w-de",
-]
-TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
+FUSE = "fuse --base 'llm train' --with 'llm train' --name x --w-dir 0.5 --w-de"
+TRAIN = f"{FUSE} 0.5 --reference train --reference-run"
 
 
 @pytest.mark.few(30)
 @pytest.mark.parametrize(
-    ("arguments", "status", "words"),
+    ("command", "status", "words"),
     [
-        (["embed", "text", "--name", "s"], 1, "a pack of descriptions: not in this workspace"),
-        (["embed", "coresponse", "--name", "a,b"], 1, "without commas"),
-        (["embed", "load", "absent.npz", "--name", "s"], 1, "no such file"),
+        ("embed text --name s", 1, "a pack of descriptions: not in this workspace"),
+        ("embed coresponse --name a,b", 1, "without commas"),
+        ("embed load absent.npz --name s", 1, "no such file"),
         (
-            ["embed", "load", "pyproject.toml", "--name", "s"],
+            "embed load pyproject.toml --name s",
             1,
             "cannot be read as symbols and numbers",
         ),
-        (["embed", "delete", "far"], 1, "space 'far': not in this workspace, which has near"),
-        (["knn", "--space", ","], 1, "--space: got none"),
+        ("embed delete far", 1, "space 'far': not in this workspace, which has near"),
+        ("knn --space ,", 1, "--space: got none"),
         (
-            ["knn", "--space", "near", "--support-aware", "2"],
+            "knn --space near --support-aware 2",
             1,
             "--support-aware: got '2', expected a number, 0 to 1",
         ),
-        (["knn", "--space", "near", "--dataset", "other"], 1, "dataset 'other'"),
-        (["neighbours", "P0_nobody", "--space", "near"], 1, "row 'P0_nobody': not in this dataset"),
-        (["neighbours", "Q0_H0", "--space", "near", "--without", "x"], 1, "row 'x'"),
-        (["neighbours", "P0_G0", "--space", "near", "--protocol", "test"], 1, "with its own label"),
-        ([*TRAIN, "llm train"], 1, "--reference-run: got 'llm train', expected B=RUN"),
-        ([*TRAIN, "llm test=llm train"], 1, "reference run of llm test: it is not fused here"),
-        ([*TRAIN, "llm train=nobody"], 1, "run 'nobody'"),
+        ("knn --space near --dataset other", 1, "dataset 'other'"),
+        ("neighbours P0_nobody --space near", 1, "row 'P0_nobody': not in this dataset"),
+        ("neighbours Q0_H0 --space near --without x", 1, "row 'x'"),
+        ("neighbours P0_G0 --space near --protocol test", 1, "with its own label"),
+        (f"{TRAIN} 'llm train'", 1, "--reference-run: got 'llm train', expected B=RUN"),
+        (f"{TRAIN} 'llm test=llm train'", 1, "reference run of llm test: it is not fused here"),
+        (f"{TRAIN} 'llm train=nobody'", 1, "run 'nobody'"),
         (
-            [*FUSE, "0.5", "--reference-run", "llm train=llm train"],
+            f"{FUSE} 0.5 --reference-run 'llm train=llm train'",
             1,
             "under population; expected train",
         ),
         (
-            ["fuse", "--from", "b", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"],
+            "fuse --from b --base a --w-de 1 --w-dir 1 --name x",
             1,
             "run 'a'",
         ),
-        (["embed", "text"], 2, "--name"),
-        (["embed", "fold", "--name", "s"], 2, "fold"),
-        (["neighbours", "--space", "near"], 2, "PAIR"),
+        ("embed text", 2, "--name"),
+        ("embed fold --name s", 2, "fold"),
+        ("neighbours --space near", 2, "PAIR"),
         (
-            [
-                "fuse",
-                "--base",
-                "llm train",
-                "--with",
-                "llm train",
-                "--w-de",
-                "0.5",
-                "--w-dir",
-                "0.5",
-            ],
+            "fuse --base 'llm train' --with 'llm train' --w-de 0.5 --w-dir 0.5",
             2,
             "--name",
         ),
-        (["fuse", "--base", "a", "--w-de", "1", "--w-dir", "1", "--name", "x"], 2, "--with"),
+        ("fuse --base a --w-de 1 --w-dir 1 --name x", 2, "--with"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_wrong_input_and_wrong_usage(
-    furnished: Path, arguments: list[str], status: int, words: str
+    furnished: Path, command: str, status: int, words: str
 ) -> None:
-    done = core(furnished, *arguments)
+    done = core(furnished, command)
     assert (done.status, done.out) == (status, "")
     assert words in done.err
     assert "Traceback" not in done.err

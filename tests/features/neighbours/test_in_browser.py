@@ -28,7 +28,6 @@ def test_a_picked_neighbour_shows_the_priors_before_and_after(
     then(page, lambda: table.click(position=FIRST_BOX, force=True))
     said = page.locator(PICKED).inner_text()
     moved = re.search(r"P\(DE\) (0\.\d{3} → 0\.\d{3}) \(([+−]0\.\d{3})\)", said)
-    assert moved is not None
     assert moved[1].split()[0] in page.locator("[class*=st-key-numbers-]").first.inner_text()
 
 

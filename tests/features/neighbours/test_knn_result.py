@@ -52,7 +52,6 @@ def test_a_space_under_folds_stands_beside_its_null() -> None:
     assert "300 of 300 rows covered (100.0%)" in result.scope
     [scores] = result.tables()
     assert [row["score"] for row in scores.rows][:3] == ["de", "dir", "mean"]
-    assert result.permuted is not None
     assert result.permuted["de_mean"] == result.permuted["dir_mean"] == 0.5
     own = found.evaluation.score
     assert (

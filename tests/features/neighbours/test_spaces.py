@@ -24,11 +24,11 @@ from tests import cases, worlds
 from tests.embeddings.hostile import refusal_of, touches
 from tests.embeddings.test_checkpoints import geneformer
 from tests.features.importing.spaces.test_load import SYMBOLS, VECTORS, WRITERS
-from tests.features.importing.test_actions import everything
+from tests.features.importing.test_actions import everything, unchanged
 from tests.features.neighbours.test_build import by_length, serving
 
 # kind → (the pack it needs, options, other options)
-BUILT: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None]] = {
+BUILT = {
     "text": ("descriptions", {"columns": 2, "seed": 0}, {"columns": 1, "seed": 0}),
     "network": ("network", {"columns": 2, "seed": 0}, {"columns": 2, "seed": 1}),
     "response": ("lps_response", {}, None),
@@ -85,9 +85,8 @@ def test_the_same_specification_gives_the_same_space_and_another_is_refused(
     made = build(furnished, kind)
     assert (made.name, made.kind, made.author, made.source_file) == ("s", kind, "tester", None)
     assert made.built_from == ("bmdm" if kind == "coresponse" else None)
-    before = everything(furnished)
-    assert build(furnished, kind) == build(furnished, kind, replace=True) == made
-    assert everything(furnished) == before
+    with unchanged(furnished):
+        assert build(furnished, kind) == build(furnished, kind, replace=True) == made
     assert build(furnished, kind, "t").id != made.id
     if BUILT[kind][2] is None:
         return
@@ -248,11 +247,10 @@ def test_an_embedding_comes_once_and_goes_whole(
         space = spaces.load(workspace, made)
         assert (space.symbols, space.sha256) == (tuple(SYMBOLS), made.sha256)
         np.testing.assert_array_equal(space.vectors, VECTORS)
-        here = everything(workspace), worlds.kept_files(workspace)
-        again = second(ImportOptions(name="other"))
-        assert (again.new, again.name) == (False, "mine")
-        assert "nothing changed" in again.message
-        assert (everything(workspace), worlds.kept_files(workspace)) == here
+        with unchanged(workspace):
+            again = second(ImportOptions(name="other"))
+            assert (again.new, again.name) == (False, "mine")
+            assert "nothing changed" in again.message
         undo(workspace, "mine.npz")
         assert (everything(workspace), worlds.kept_files(workspace)) == before
 
@@ -272,33 +270,31 @@ def test_a_checkpoint_comes_whole(workspace: Workspace, tmp_path: Path) -> None:
 def test_a_hostile_embedding_is_refused_and_nothing_is_kept(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    before = everything(workspace), worlds.kept_files(workspace)
-    folder = geneformer(tmp_path / "gf")
-    for what, content in touches(tmp_path / "marker"):
-        (tmp_path / "x.pkl").write_bytes(content)
-        (folder / "token_dictionary_gc95M.pkl").write_bytes(content)
-        outcomes = [
-            *import_paths(workspace, [tmp_path / "x.pkl", folder]),
-            import_upload(workspace, content, "x.pkl"),
-        ]
-        words = refusal_of(what)[1]
-        said = [
-            (words if o.path.endswith("x.pkl") else what) in o.message for o in outcomes
-        ]  # else a checkpoint
-        assert ([o.kind for o in outcomes], said) == (["failed"] * 3, [True] * 3)
-    assert not (tmp_path / "marker").exists()
-    assert (everything(workspace), worlds.kept_files(workspace)) == before
+    with unchanged(workspace):
+        folder = geneformer(tmp_path / "gf")
+        for what, content in touches(tmp_path / "marker"):
+            (tmp_path / "x.pkl").write_bytes(content)
+            (folder / "token_dictionary_gc95M.pkl").write_bytes(content)
+            outcomes = [
+                *import_paths(workspace, [tmp_path / "x.pkl", folder]),
+                import_upload(workspace, content, "x.pkl"),
+            ]
+            words = refusal_of(what)[1]
+            said = [
+                (words if o.path.endswith("x.pkl") else what) in o.message for o in outcomes
+            ]  # else a checkpoint
+            assert ([o.kind for o in outcomes], said) == (["failed"] * 3, [True] * 3)
+        assert not (tmp_path / "marker").exists()
 
 
 @pytest.mark.soak
 def test_another_embedding_under_a_name_needs_replace(workspace: Workspace) -> None:
     one, other = worlds.table_of({"Ga": [1, 0]}), worlds.table_of({"Ga": [0, 1]})
     import_upload(workspace, one, "mine.csv")
-    before = everything(workspace), worlds.kept_files(workspace)
-    refused = import_upload(workspace, other, "mine.csv")
-    assert refused.kind == "failed"
-    assert "space 'mine' exists with another specification" in refused.message
-    assert (everything(workspace), worlds.kept_files(workspace)) == before
+    with unchanged(workspace):
+        refused = import_upload(workspace, other, "mine.csv")
+        assert refused.kind == "failed"
+        assert "space 'mine' exists with another specification" in refused.message
     assert import_upload(workspace, other, "mine.csv", ImportOptions(replace=True)).new
     [made] = all_spaces(workspace)
     assert by_symbol(spaces.load(workspace, made)) == {"Ga": [0, 1]}
@@ -330,14 +326,13 @@ NO_NAME = (
 @pytest.mark.soak
 @pytest.mark.parametrize("name", ["", " ", "a,b", "x" * 61, " a", "a "])
 def test_names_that_are_none(furnished: Workspace, tmp_path: Path, name: str) -> None:
-    before = everything(furnished)
-    with pytest.raises(InputError, match=NO_NAME):
-        spaces.embed(furnished, "response", name, {})
-    (tmp_path / "file.csv").write_bytes(worlds.table_of({"Ga": [1, 0]}))
-    if name:  # without one, an import takes the file's
+    with unchanged(furnished):
         with pytest.raises(InputError, match=NO_NAME):
-            import_space(furnished, tmp_path / "file.csv", name)
-    assert everything(furnished) == before
+            spaces.embed(furnished, "response", name, {})
+        (tmp_path / "file.csv").write_bytes(worlds.table_of({"Ga": [1, 0]}))
+        if name:  # without one, an import takes the file's
+            with pytest.raises(InputError, match=NO_NAME):
+                import_space(furnished, tmp_path / "file.csv", name)
 
 
 @pytest.mark.few(1)
@@ -351,30 +346,29 @@ def test_a_lost_embedding_is_named_and_comes_back_with_the_import(
     import_upload(workspace, content, "mine.csv")
     [made] = all_spaces(workspace)
     file = workspace.settings.data / "embeddings" / f"{made.id}.safetensors"
-    before = everything(workspace), worlds.kept_files(workspace)
-    if damage == "other vectors":
-        whole = file.read_bytes()
-        file.write_bytes(whole[:-4] + b"\x00\x00\x00\x40")  # the last number is 2 now
-    else:
-        damage(file)
-    with pytest.raises(
-        (StateError, InputError), match=r"is missing|has changed since|neither|expected safetensors"
-    ):
-        spaces.load(workspace, made)
-    again = import_upload(workspace, content, "mine.csv")
-    assert (again.new, again.name) == (False, "mine")
-    assert "its lost file is restored" in again.message
-    assert (everything(workspace), worlds.kept_files(workspace)) == before
+    with unchanged(workspace):
+        if damage == "other vectors":
+            whole = file.read_bytes()
+            file.write_bytes(whole[:-4] + b"\x00\x00\x00\x40")  # the last number is 2 now
+        else:
+            damage(file)
+        with pytest.raises(
+            (StateError, InputError),
+            match=r"is missing|has changed since|neither|expected safetensors",
+        ):
+            spaces.load(workspace, made)
+        again = import_upload(workspace, content, "mine.csv")
+        assert (again.new, again.name) == (False, "mine")
+        assert "its lost file is restored" in again.message
     assert spaces.load(workspace, made).sha256 == made.sha256
 
 
 @pytest.mark.soak
 def test_a_deleted_space_can_come_again(furnished: Workspace) -> None:
-    before = everything(furnished), worlds.kept_files(furnished)
-    content = worlds.table_of({"Ga": [1, 0]})
-    import_upload(furnished, content, "mine.csv")
-    assert spaces.delete(furnished, "mine").name == "mine"
-    assert (everything(furnished), worlds.kept_files(furnished)) == before
+    with unchanged(furnished):
+        content = worlds.table_of({"Ga": [1, 0]})
+        import_upload(furnished, content, "mine.csv")
+        assert spaces.delete(furnished, "mine").name == "mine"
     assert import_upload(furnished, content, "mine.csv").new
     build(furnished, "response")
     spaces.delete(furnished, "s")
@@ -425,7 +419,6 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> No
         "human.csv",
     )
     found = spaces.coverage_of(furnished, all_spaces(furnished)[0])
-    assert found is not None
     assert (found.genes, found.rows_by_gene) == (pytest.approx(2 / 4), pytest.approx(3 / 6))
     assert (found.perts, found.rows_by_pert, found.rows_by_both) == tuple(
         map(pytest.approx, (1 / 3, 2 / 6, 1 / 6))
@@ -434,7 +427,6 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> No
     assert (matched.count("ortholog"), matched.count("case"), matched.count("exact")) == (2, 1, 0)
     undo(furnished, "orthologs.json")
     found = spaces.coverage_of(furnished, all_spaces(furnished)[0], "bmdm")
-    assert found is not None
     assert found.rows_by_gene == 0
     with pytest.raises(NotFound, match="dataset 'other'"):
         spaces.coverage_of(furnished, all_spaces(furnished)[0], "other")

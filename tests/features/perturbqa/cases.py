@@ -89,7 +89,6 @@ def material(
 def fill(workspace: Workspace) -> None:
     """Make the datasets k562 and hepg2, which differ in the noise of their labels, and import the packs."""
     found = packs()
-    assert found.edges is not None
     contents = {
         "gene_desc.json": found.descriptions,
         "mouse_to_human_ortholog.json": found.orthologs,

@@ -20,8 +20,7 @@ def place(cell_lines: Workspace) -> Path:
 
 @pytest.fixture(scope="module")
 def found(place: Path) -> dict[str, Any]:
-    result: dict[str, Any] = core_json(place, "baselines", "--dataset", "k562")
-    return result
+    return core_json(place, "baselines --dataset k562")
 
 
 @pytest.mark.soak
@@ -47,11 +46,11 @@ def test_coverage_and_published_numbers_stand_beside(found: dict[str, Any]) -> N
 
 
 def test_sizes_that_are_none_are_refused(place: Path) -> None:
-    done = core(place, "baselines", "--dataset", "k562", "--attention", "big")
+    done = core(place, "baselines --dataset k562 --attention big")
     assert done.status == 1
     assert "expected full, or sizes such as 1x64,2x128" in done.err
 
 
 def test_the_training_split_has_those_without_knowledge_alone(place: Path) -> None:
-    found = core_json(place, "baselines", "--dataset", "k562", "--split", "train")
+    found = core_json(place, "baselines --dataset k562 --split train")
     assert not {each["name"] for each in found["baselines"]} & set(FREE)

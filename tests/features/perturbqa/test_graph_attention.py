@@ -82,7 +82,7 @@ def test_every_symbol_has_an_edge_from_itself_and_others_from_both_ends() -> Non
 def test_without_torch_its_row_says_so_and_the_others_are_computed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def missing(module: str, purpose: str) -> Any:
+    def missing(module, purpose):
         raise MissingPackage(
             f"{purpose} needs the package {module}: pip install -r requirements-models.txt"
         )

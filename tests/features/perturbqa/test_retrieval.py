@@ -16,7 +16,6 @@ from core.features.perturbqa.retrieval import (
     BUDGET_OF,
     Budget,
     GeneNames,
-    Preference,
     graph_of_packs,
     index_pairs,
     make_graph,
@@ -27,7 +26,7 @@ from tests.strength import examples
 # Close to P is Pc, close to G is Gc; Pf and Gf are close to nothing.
 GRAPH = make_graph([("P", "Pc"), ("G", "Gc")])
 ASKED = pair("P_G", None, "test")
-FITTING: dict[str, Preference] = {
+FITTING = {
     "P_Gc": "same perturbation, close gene",
     "Pc_G": "same gene, close perturbation",
     "Pc_Gc": "close perturbation, close gene",
@@ -38,7 +37,7 @@ FITTING: dict[str, Preference] = {
 }
 NOT_FITTING = ("P_G", "Pf_Gf")
 ROWS = tuple(pair(key, UP) for key in (*FITTING, *NOT_FITTING))
-PLENTY: dict[Budget, int] = {"pert": 9, "gene": 9, "both": 9}
+PLENTY = {"pert": 9, "gene": 9, "both": 9}
 
 
 def test_every_row_counts_for_the_first_preference_that_it_fits() -> None:
@@ -78,9 +77,9 @@ def test_symbols_that_differ_in_case_only_are_the_same_gene() -> None:
 def test_among_equals_a_row_draws_by_the_seed_and_its_own_id() -> None:
     rows = tuple(pair(f"{pert}_g{i}", UP) for pert in ("P", "Q") for i in range(60))
     index = index_pairs(LabelView(rows), GRAPH)
-    budgets: dict[Budget, int] = {"pert": 6, "gene": 0, "both": 0}
+    budgets = {"pert": 6, "gene": 0, "both": 0}
 
-    def drawn(asked: Pair, seed: int) -> tuple[str, ...]:
+    def drawn(asked, seed):
         return tuple(one.row.gene for one in index.retrieve(asked, budgets, seed))
 
     first, other = pair("P_G", None), pair("P_H", None)
@@ -126,7 +125,7 @@ def test_no_label_but_of_a_training_row_in_view_is_ever_shown(
     )
     asked = [row for row in rows if row.split == "test"]
     view = blinded_view(rows, asked) if blinded else all_training(rows)
-    budgets: dict[Budget, int] = {"pert": budget, "gene": budget, "both": budget}
+    budgets = {"pert": budget, "gene": budget, "both": budget}
     shown = {row.pair_id: index_pairs(view, graph).retrieve(row, budgets, seed) for row in asked}
     allowed = set(view.rows)
     for row in asked:

@@ -13,7 +13,6 @@ from core.features.perturbqa.baselines.material import make_gene_graph
 from core.features.perturbqa.baselines.retrieval_vote import TIERS, expected_share, tier_label_sums
 from core.features.perturbqa.retrieval import (
     BUDGET_OF,
-    Budget,
     KnowledgeGraph,
     index_pairs,
     make_graph,
@@ -81,7 +80,7 @@ def test_a_class_that_is_drawn_from_counts_by_its_mean(
     rows, graph = screen
     query = Pair("", NAMES[0], NAMES[1], None, "test")
     sums, _ = counts_of(rows, graph, [query])
-    budgets: dict[Budget, int] = {"pert": most, "gene": most, "both": most}
+    budgets = {"pert": most, "gene": most, "both": most}
     drawn = index_pairs(LabelView(tuple(rows)), graph).retrieve(query, budgets, seed=0)
     everything = index_pairs(LabelView(tuple(rows)), graph).retrieve(query, ALL, seed=0)
     hits = 0.0

@@ -40,8 +40,7 @@ def test_the_tables_show_what_the_command_prints(
 ) -> None:
     monkeypatch.setattr(tab, "background", AtOnce)
     app = visit(cell_lines, "scores", dataset="k562", part="Baselines")
-    assert not app.exception
-    printed = core_json(cell_lines.settings.workspace, "baselines", "--dataset", "k562")
+    printed = core_json(cell_lines, "baselines --dataset k562")
     shown, published = (table_with(app, column) for column in ("how to read it", "difference"))
     assert shown["name"].tolist() == [each["name"] for each in printed["baselines"]]
     for text, each in zip(shown["DE by gene"], printed["baselines"], strict=True):
@@ -61,7 +60,6 @@ def test_a_dataset_without_such_a_split_has_none(
     visit: Visit, small_workspace: Workspace, cell_lines: Workspace
 ) -> None:
     app = visit(small_workspace, "scores", part="Baselines")
-    assert not app.exception
     assert "Simple methods on the labelled rows of a split" not in text_of(app)
     assert "Simple methods on the labelled rows of a split" in text_of(
         visit(cell_lines, "scores", dataset="k562")
@@ -83,5 +81,4 @@ def test_they_stand_below_the_controls_of_a_run(
         copied, predicted.to_csv(index=False).encode(), "run.csv", ImportOptions(dataset="k562")
     ).new
     app = visit(copied, "scores", dataset="k562", run="run", part="Baselines")
-    assert not app.exception
     assert {"DE", "how to read it"} <= {column for each in app.dataframe for column in each.value}

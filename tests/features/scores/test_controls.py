@@ -53,13 +53,10 @@ def test_every_control_is_there_and_none_is_a_rival(found: dict[str, Control]) -
     assert list(found)[-1] == BIASED
     assert all(each.permuted for each in found.values())
     # what knows no biology has a half inside cells
-    assert found[EQUAL].de is not None
-    assert found[EQUAL].dir is not None
     assert (found[EQUAL].de.estimate, found[EQUAL].dir.estimate) == (0.5, 0.5)
     for name, each in found.items():
         if name not in (EQUAL, BIASED):
             for value in (each.de, each.dir):
-                assert value is not None
                 assert value.estimate == pytest.approx(
                     0.5, abs=4 * value.se / 3
                 )  # of nine draws: four standard errors
@@ -99,7 +96,7 @@ def test_controls_of_a_run(demo_workspace: Workspace) -> None:
 
 @pytest.mark.soak
 def test_a_knn_has_permuted_vectors_from_the_cache_of_its_space(place: Path) -> None:
-    core_json(place, "knn", "--space", "near", "--folds", "2", "--name", "near kNN")
+    core_json(place, "knn --space near --folds 2 --name 'near kNN'")
     kept = sorted((place / "cache" / "permuted").iterdir())
     found = core_json(place, "controls", "near kNN")
     assert sorted((place / "cache" / "permuted").iterdir()) == kept  # computed for `knn`, and read
@@ -111,8 +108,7 @@ def test_a_knn_has_permuted_vectors_from_the_cache_of_its_space(place: Path) -> 
 @pytest.mark.soak
 def test_the_table_shows_what_the_command_prints(glance: Visit, demo_workspace: Workspace) -> None:
     app = glance(demo_workspace, "scores", run="simulated debate", part="Baselines")
-    assert not app.exception
-    printed = core_json(demo_workspace.settings.workspace, "controls", "simulated debate")
+    printed = core_json(demo_workspace, "controls", "simulated debate")
     controls, fingerprint = (
         each.value.set_index("name") for each in app.dataframe if {"name", "DE"} <= set(each.value)
     )

@@ -44,7 +44,7 @@ def test_slices_add_up_and_each_filter_finds_its_rows(demo_workspace: Workspace,
 
 
 def filter_of(by: str, name: str) -> RowFilter:
-    value: object = tuple(map(float, name.split("–"))) if by.startswith("P(") else name
+    value = tuple(map(float, name.split("–"))) if by.startswith("P(") else name
     return dataclasses.replace(RowFilter(), **{FIELDS[by]: value})
 
 

@@ -81,7 +81,7 @@ def test_a_file_that_comes_after_its_sessions_end_is_gone_too(shared_server: Ser
     with ada.socket() as opened:
         session = begin(opened)
 
-        def closing() -> Iterator[bytes]:
+        def closing():
             body = one_part(noise(3.5))
             yield body[:MB]
             opened.close()
@@ -116,7 +116,7 @@ def test_a_length_that_lies_brings_nothing_in(shared_server: Server) -> None:
         lines += [f"Content-Type: multipart/form-data; boundary={BOUNDARY}"]
         body = one_part(noise(1))
 
-        def send(length: str) -> bytes:
+        def send(length):
             return exchange(
                 ada.place, "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode(), body
             )
@@ -213,7 +213,6 @@ def test_who_has_not_signed_in_sends_little(shared_server: Server) -> None:
             opened.send(message)
             with pytest.raises(ConnectionClosed) as ended:
                 opened.recv(30)
-            assert ended.value.rcvd is not None
             assert (ended.value.rcvd.code == 1009) == closed
     before = rss_mb(shared_server)
     with pytest.raises(ConnectionClosed), Visitor(shared_server).socket() as opened:

@@ -127,12 +127,10 @@ def test_it_starts_with_a_sign_in_that_can_work(
     monkeypatch.setenv("PERTURBDESK_EDITORS", "ada@lab.example")
     for name in ("PERTURBDESK_WORKSPACE", "PERTURBDESK_BASE_URL"):
         monkeypatch.setenv(name, "")
-    started: list[list[str]] = []
+    started = []
     monkeypatch.setattr(os, "chdir", lambda _: None)
     monkeypatch.setattr(os, "execv", lambda _, command: started.append(command))
-    done = commands.core(
-        tmp_path, "serve-app", "--host", "0.0.0.0", "--base-url", "https://desk.example.org/"
-    )
+    done = commands.core(tmp_path, "serve-app --host 0.0.0.0 --base-url https://desk.example.org/")
     assert (done.status, done.err) == (0, "")
     [command] = started
     assert command[1:3] == ["-m", "core.ui.start"]

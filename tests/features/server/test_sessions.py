@@ -242,7 +242,7 @@ def test_who_loses_their_role_in_the_middle_of_an_upload_imports_nothing(
     ada = Visitor(shared.server, ADA, secret=COOKIE_SECRET)
     before = shared.snapshot()
 
-    def half_and_half() -> Iterator[bytes]:
+    def half_and_half():
         whole = one_part(b"id,pert,gene,label\nx_y,x,y,up\n")
         yield whole[: len(whole) // 2]
         shared.set_roles([], [ADA])

@@ -47,7 +47,7 @@ def files(listener: hostile.Listener, tmp_path_factory: pytest.TempPathFactory) 
     )  # fmt: skip
 
     def do(*arguments: str) -> None:
-        done = commands.core(workspace.settings.workspace, *arguments)
+        done = commands.core(workspace, *arguments)
         assert done.status == 0, done.err
 
     do(

@@ -15,6 +15,8 @@ from core.runs.workspace import Workspace
 from tests.features.sharing.built import build_report
 from tests.features.sharing.test_report import COLLAPSED, LABELLED, material_of
 
+pytestmark = pytest.mark.soak
+
 
 @pytest.fixture(scope="module")
 def selection(little_demo: Workspace) -> ReportSelection:
@@ -27,7 +29,6 @@ def material(little_demo: Workspace, selection: ReportSelection) -> Material:
     return material_of(little_demo, selection)
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(
     "kind", ["baselines", "slices", "macro_scores", "roc_curves", "reliability", "score_spread"]
 )
@@ -64,7 +65,6 @@ def test_several_runs_are_in_one_figure_with_the_numbers_of_each(
                 )
 
 
-@pytest.mark.soak
 def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     little_demo: Workspace, selection: ReportSelection, material: Material
 ) -> None:
@@ -94,7 +94,6 @@ def test_a_report_begins_with_its_finding_and_answers_what_was_asked(
     assert f"What does {LABELLED} get wrong?" in page
 
 
-@pytest.mark.soak
 def test_what_a_run_gets_wrong_is_counted(little_demo: Workspace) -> None:
     with little_demo.store.read() as db:
         alone = select(db, [LABELLED])

@@ -100,14 +100,14 @@ class Words(HTMLParser):
 def test_every_score_is_what_the_command_prints(little_demo: Workspace, report: str) -> None:
     text = " ".join(Words(report).words)
     for run in (LABELLED, COLLAPSED):
-        printed = core_json(little_demo.settings.workspace, "score", run)
+        printed = core_json(little_demo, "score", run)
         for part in ("de", "dir", "mean"):
             shown = printed[part]
             said = interval_text(
                 Interval(shown["estimate"], shown["low"], shown["high"], shown["se"], 1, "row", "")
             )
             assert said in text, (run, part)
-    compared = core_json(little_demo.settings.workspace, "compare", COLLAPSED, LABELLED)
+    compared = core_json(little_demo, "compare", COLLAPSED, LABELLED)
     mean = compared["delta_mean"]
     assert (
         interval_text(
@@ -116,7 +116,7 @@ def test_every_score_is_what_the_command_prints(little_demo: Workspace, report: 
         in text
     )
     assert number_text(compared["p_gt_0"], ".2f") in text
-    audited = core_json(little_demo.settings.workspace, "audit", "debate", COLLAPSED)
+    audited = core_json(little_demo, "audit", "debate", COLLAPSED)
     answers = sum(role["answers"] for role in audited["roles"].values())
     assert f"{answers:,} of {sum(role['n'] for role in audited['roles'].values()):,} briefs" in text
 

@@ -20,6 +20,8 @@ from core.store import datasets, runs
 from tests.commands import core, core_json
 from tests.features.sharing.built import build_report
 
+pytestmark = pytest.mark.soak
+
 HOSTILE = "</h2><script>alert(1)</script>"
 
 
@@ -62,7 +64,6 @@ def slides_of(workspace: Workspace, base: str = AT_HOME) -> str:
         return walk_file(db, home, "Monday", base).decode()
 
 
-@pytest.mark.soak
 def test_each_stop_is_a_slide_with_a_link(walked: Workspace) -> None:
     page = slides_of(walked, "https://desk.example/")
     assert page == slides_of(walked, "https://desk.example/")
@@ -82,13 +83,11 @@ def test_each_stop_is_a_slide_with_a_link(walked: Workspace) -> None:
     assert "No change." in slides[2]
 
 
-@pytest.mark.soak
 def test_a_stop_outlives_its_run(walked: Workspace) -> None:
     run_actions.delete(walked, "debate")
     assert "Its run was deleted from this workspace." in slides_of(walked)
 
 
-@pytest.mark.soak
 def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:
     with walked.store.read() as db:
         chosen = replace(select(db, ["debate"], figures=["labels"]), walk="Monday")
@@ -101,10 +100,9 @@ def test_a_report_has_the_stops_of_its_walk_through(walked: Workspace) -> None:
         assert "http://localhost:8501/fuse?w=0.5" in text
 
 
-@pytest.mark.soak
 def test_commands_list_export_and_delete(walked: Workspace, tmp_path: Path) -> None:
     place = walked.settings.workspace
-    assert core_json(place, "report", "walk", "list") == {
+    assert core_json(place, "report walk list") == {
         "walks": [{"name": "Monday", "dataset": "bmdm", "stops": 3}]
     }
     out = tmp_path / "walk.html"
@@ -115,7 +113,7 @@ def test_commands_list_export_and_delete(walked: Workspace, tmp_path: Path) -> N
         core(place, "report", "walk", "export", "Tuesday", "--out", str(tmp_path / "x.html")).status
         == 1
     )
-    core_json(place, "report", "walk", "delete", "Monday")
-    assert core_json(place, "report", "walk", "list") == {"walks": []}
+    core_json(place, "report walk delete Monday")
+    assert core_json(place, "report walk list") == {"walks": []}
     with walked.store.read() as db:
         assert walks.list_all(db) == []

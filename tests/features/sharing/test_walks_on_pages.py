@@ -15,6 +15,8 @@ from tests.ui.conftest import OpenTab, Visit, settle
 from tests.ui.serving import chromium, serving
 from tests.ui.test_apptest import text_of, the_run
 
+pytestmark = pytest.mark.soak
+
 LABELLED, COLLAPSED = "simulated debate", "simulated collapsed debate"
 HAS_FOCUS = "() => new Promise((done) => { const look = () => document.hasFocus() ? done() : setTimeout(look, 20); look(); })"
 
@@ -25,7 +27,6 @@ def stops_of(workspace: Workspace, walk: str) -> list[Stop]:
         return stored.of_walk(db, run.dataset, walk)
 
 
-@pytest.mark.soak
 def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(
     visit: Visit, little_copy: Workspace
 ) -> None:
@@ -33,7 +34,6 @@ def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(
     app = visit(little_copy, "rows", run=run.id)
     app.button(key="to-walk-row").click().run()
     app.button(key="to-report-row").click().run()
-    assert not app.exception
     [stop], [added] = (
         stops_of(little_copy, walks.USUAL),
         stops_of(little_copy, walks.REPORT),
@@ -42,7 +42,6 @@ def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(
     assert stop.address.startswith("./rows?")
     assert f"row={stop.pair_id}" in stop.address
     shared = visit(little_copy, "share", run=run.id)
-    assert not shared.exception
     assert shared.selectbox(key="id-added").value == walks.REPORT
     assert stop.title in text_of(shared).replace("\\", "")
 
@@ -52,32 +51,26 @@ def test_a_row_becomes_a_stop_and_part_of_the_report_by_one_click_each(
     ("page", "parameters"),
     [("compare", {}), ("scores", {"part": "Slices"}), ("scores", {"part": "Curves"})],
 )
-@pytest.mark.soak
 def test_a_figure_becomes_a_stop_with_what_is_on_screen(
     visit: Visit, little_copy: Workspace, page: str, parameters: dict[str, Any]
 ) -> None:
     app = visit(little_copy, page, run=the_run(little_copy, LABELLED).id, **parameters)
     button = next(button for button in app.button if str(button.key).startswith("to-walk-"))
     button.click().run()
-    assert not app.exception
     [stop] = stops_of(little_copy, walks.USUAL)
-    assert stop.figure is not None
     assert stop.figure["chart"]["data"]
     assert stop.address.startswith(f"./{page}?")
 
 
-@pytest.mark.soak
 def test_a_fusion_becomes_a_stop_with_its_weights(visit: Visit, fused_copy: Workspace) -> None:
     app = visit(fused_copy, "fuse", run=the_run(fused_copy, LABELLED).id)
     app.button(key="to-walk-fusion").click().run()
     [stop] = stops_of(fused_copy, walks.USUAL)
     assert "in P(DE)" in stop.title
     assert stop.sentence.startswith("This fusion changes the mean by ")
-    assert stop.figure is not None
     assert stop.figure["title"].startswith("Weights of ")  # the plane, with the weights on screen
 
 
-@pytest.mark.soak
 def test_stops_are_worded_moved_and_taken_out_on_share(
     visit: Visit, little_copy: Workspace
 ) -> None:
@@ -87,7 +80,6 @@ def test_stops_are_worded_moved_and_taken_out_on_share(
     )
     keys = [walks.add_stop(little_copy, stop) for stop in (first, replace(first, title="two"))]
     app = visit(little_copy, "share", run=run.id, tab="Walk-throughs")
-    assert not app.exception
     app.text_area(key=f"note-{keys[0]}").input("Look here.").run()
     app.button(key=f"stop-up-{keys[1]}").click().run()
     assert [(stop.title, stop.sentence) for stop in stops_of(little_copy, "Monday")] == [
@@ -100,11 +92,9 @@ def test_stops_are_worded_moved_and_taken_out_on_share(
     app.button(key="choose-walk").click().run()
     assert app.session_state["_walk"] == "Tuesday"
     app.button(key="delete-walk").click().run()
-    assert not app.exception
     assert stops_of(little_copy, "Monday") == []
 
 
-@pytest.mark.soak
 def test_a_reader_adds_nothing(
     visit: Visit, little_demo: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +103,6 @@ def test_a_reader_adds_nothing(
     assert not [button for button in app.button if str(button.key).startswith("to-")]
 
 
-@pytest.mark.soak
 def test_the_draft_of_an_abstract_is_edited_and_saved(visit: Visit, little_copy: Workspace) -> None:
     run = the_run(little_copy, LABELLED)
     app = visit(little_copy, "share", run=run.id)
@@ -133,7 +122,6 @@ def test_the_draft_of_an_abstract_is_edited_and_saved(visit: Visit, little_copy:
     )  # what was written stays when one looks something up
 
 
-@pytest.mark.soak
 @pytest.mark.browser
 def test_a_walk_through_plays_by_the_arrow_keys(open_tab: OpenTab, little_copy: Workspace) -> None:
     """Also on a hardened server, whose policy frames on its pages inherit."""
@@ -150,7 +138,7 @@ def test_a_walk_through_plays_by_the_arrow_keys(open_tab: OpenTab, little_copy: 
     walks.add_stop(little_copy, stop)
     with serving(little_copy.settings.workspace) as server:
         tab = open_tab()
-        faults: list[str] = []
+        faults = []
         tab.on("pageerror", lambda error: faults.append(str(error)))
         tab.goto(f"{server.address}/share?run={run.id}&tab=Walk-throughs")
         settle(tab)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -62,7 +61,7 @@ IDS = st.text("PG_αé\"',;-0123", min_size=1, max_size=8)
 def predictions(draw: st.DrawFn, pair_id: str) -> Prediction:
     """From two probabilities, or from the two submitted numbers alone."""
     flags = tuple(draw(st.lists(st.sampled_from(Flag), unique=True, max_size=3)))
-    counts: Any = (
+    counts = (
         draw(COUNTS),
         draw(st.one_of(st.none(), st.integers(0, 4_096))),
         draw(st.one_of(st.none(), st.integers(0, 250))),
@@ -99,7 +98,7 @@ def seeded_runs(draw: st.DrawFn) -> list[RowResult]:
 
 @st.composite
 def _seeded(draw: st.DrawFn, pair_id: str) -> RowResult:
-    answers: list[tuple[float, float] | None] = []
+    answers = []
     for _ in SEEDS:
         up = draw(SHARES)
         answers.append(draw(st.one_of(st.none(), st.just((up, draw(st.floats(0, 1 - up)))))))
@@ -112,7 +111,7 @@ def _seeded(draw: st.DrawFn, pair_id: str) -> RowResult:
             events.append(TraceEvent(f"seed {seed}", "MODEL", "rejected", draw(TEXTS), 3))
         events.append(TraceEvent(f"seed {seed}", "MODEL", "answer", draw(TEXTS), 5, 1.5, meta))
     total = up + down
-    counts: Any = (draw(COUNTS), draw(st.one_of(st.none(), st.integers(0, 4_096))), 0)
+    counts = (draw(COUNTS), draw(st.one_of(st.none(), st.integers(0, 4_096))), 0)
     return RowResult(
         Prediction(
             pair_id, up, down, min(total, 1.0), up / total if total else None, "file", (), *counts

@@ -51,7 +51,7 @@ def sound(track: Track) -> Sound:
     rows = []
     for i, key in enumerate(IDS):
         up, down = round(0.03 * i + 0.05, 3), round(0.5 - 0.04 * i, 3)
-        row: dict[str, Any] = {
+        row = {
             "id": key,
             "prediction_up": up,
             "prediction_down": down,

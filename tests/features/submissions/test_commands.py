@@ -54,7 +54,7 @@ def others(made: Path, server: str) -> None:
         core_json(
             made, "run", method, "--name", method, "--endpoint", server, "--rows", "split=test"
         )
-    core_json(made, "run", "evidence_rules", "--name", "rules", "--rows", "split=test")
+    core_json(made, "run evidence_rules --name rules --rows split=test")
 
 
 def rows_of(place: Path, run: str) -> dict[str, RowResult]:
@@ -281,7 +281,7 @@ def test_what_cannot_be_checked(made: Path, workspace: Workspace, tmp_path: Path
         f"error: {file}: cannot be read (No such file or directory)\n",
     )
     file.write_bytes(b"id\n")
-    done = core(workspace.settings.workspace, "check", str(file), "--track", "B")
+    done = core(workspace, "check", str(file), "--track", "B")
     assert (done.status, done.err) == (
         1,
         "error: this workspace has no dataset; import one first\n",
@@ -297,20 +297,10 @@ def test_a_fusion_is_packaged_with_what_its_base_said(
 ) -> None:
     worlds.furnish(workspace)
     place = workspace.settings.workspace
-    core_json(place, "knn", "--space", "near", "--protocol", "test", "--name", "near test")
+    core_json(place, "knn --space near --protocol test --name 'near test'")
     core_json(
         place,
-        "fuse",
-        "--base",
-        "llm test",
-        "--with",
-        "near test",
-        "--w-de",
-        "0.5",
-        "--w-dir",
-        "0.5",
-        "--name",
-        "both",
+        "fuse --base 'llm test' --with 'near test' --w-de 0.5 --w-dir 0.5 --name both",
     )
     plain, full = tmp_path / "plain.zip", tmp_path / "full.zip"
     result = packaged(place, "both", "B", plain, *given)

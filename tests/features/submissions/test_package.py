@@ -45,7 +45,7 @@ ROW = RowResult(
 
 
 def contents(track: Track, *rows: RowResult, **more: Any) -> Contents:
-    given: dict[str, Any] = {
+    given = {
         "model": "openai/gpt-oss-120b",
         "method": "debate",
         "prompt": PROMPT,

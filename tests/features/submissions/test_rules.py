@@ -23,7 +23,7 @@ from tests.cases import debate_trace, zip_of
 from tests.features.submissions.sound import IDS, TOOL, Sound, problems, sound
 from tests.strength import examples
 
-TRACKS: tuple[Track, ...] = ("A", "B", "C")
+TRACKS = ("A", "B", "C")
 
 
 class Planted(NamedTuple):
@@ -40,11 +40,14 @@ class Planted(NamedTuple):
     tokenizer: bool = False
 
 
-def cells(column: str, *values: Any, first: int = 3) -> Callable[[Sound], None]:
+Spoil = Callable[[Sound], None]
+
+
+def cells(column: str, *values: Any, first: int = 3) -> Spoil:
     return lambda s: s.set(column, *values, first=first) and None
 
 
-def member(path: str, content: bytes | None) -> Callable[[Sound], None]:
+def member(path: str, content: bytes | None) -> Spoil:
     def plant(s: Sound) -> None:
         s.members.pop(path, None)
         if content is not None:
@@ -53,11 +56,11 @@ def member(path: str, content: bytes | None) -> Callable[[Sound], None]:
     return plant
 
 
-def appended(column: str) -> Callable[[Sound], None]:
+def appended(column: str) -> Spoil:
     return lambda s: s.header.append(column)
 
 
-def every(column: str, value: Any) -> Callable[[Sound], None]:
+def every(column: str, value: Any) -> Spoil:
     return lambda s: s.set(column, *[value] * len(IDS)) and None
 
 
@@ -113,7 +116,7 @@ def of_run(**facts: Any) -> RunProvenance:
     return RunProvenance("r", **facts)
 
 
-PLANTED: dict[str, list[Planted]] = {
+PLANTED = {
     "unreadable": [
         Planted("B", lambda s: s.zip()[:-30]),
         Planted("B", lambda s: zip_of({s.name: s.csv(), **s.members, "../x.py": b""})),
@@ -257,11 +260,11 @@ def judge(content: bytes, track: Track) -> bool:
     )
 
 
-def without(column: str) -> Callable[[Sound], None]:
+def without(column: str) -> Spoil:
     return lambda s: s.header.remove(column)
 
 
-MUTATIONS: list[Callable[[Sound], object]] = [
+MUTATIONS = [
     nothing,
     *(
         without(name)

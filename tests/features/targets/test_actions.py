@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from core.base import file_io
-from core.base.config import Settings
 from core.base.errors import InputError, NotFound, StateError
 from core.features.importing import backups
 from core.features.targets import actions as target_ranking
@@ -18,9 +17,10 @@ from core.features.targets.actions import RankingFolder
 from core.features.targets.evaluate import EvaluationRequest
 from core.features.targets.expression import CellSource, read_source
 from core.runs.jobs.state import beat, record_ending
-from core.runs.workspace import Workspace, open_workspace
+from core.runs.workspace import Workspace
 from core.store import changes
 from tests.features.targets import cases
+from tests.worlds import workspace_in
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def files_in(workspace: Workspace) -> list[Path]:
 
 
 def test_a_training_ends_with_a_table(workspace: Workspace) -> None:
-    said: list[str] = []
+    said = []
     folder = target_ranking.train(workspace, cases.request(), said.append)
     assert said[0] == "  0% reading the cells"
     assert said[-1] == "100% evaluating"
@@ -154,7 +154,7 @@ def test_a_failure_is_recorded_and_the_training_goes_on_later(
     folder = target_ranking.find(workspace, "small")
     status = folder.status()
     assert (status.state, status.cause) == ("failed", "no gene fell")
-    said: list[str] = []
+    said = []
     assert (
         target_ranking.train(workspace, cases.request(), said.append) == folder
     )  # the same options: it goes on
@@ -167,7 +167,7 @@ def test_a_backup_holds_what_is_trained(workspace: Workspace, tmp_path: Path) ->
     train(workspace)
     target_ranking.create(workspace, cases.request("begun"))
     backups.back_up(workspace, tmp_path / "b.zip")
-    other = open_workspace(Settings(workspace=tmp_path / "other", author="tester"))
+    other = workspace_in(tmp_path / "other")
     backups.restore(other, tmp_path / "b.zip")
     [folder] = target_ranking.list_all(other)
     assert folder.status().state == "done"

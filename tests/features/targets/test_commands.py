@@ -44,19 +44,19 @@ def test_train_evaluate_table_list_and_delete(tmp_path: Path) -> None:
         "conditions",
     } <= set(first)
     assert set(made["ceilings"]) == {"relevant", "recall", "exact"}
-    scored = core_json(tmp_path, "targets", "evaluate", "--mask", "targets", "--unit", "cell")
+    scored = core_json(tmp_path, "targets evaluate --mask targets --unit cell")
     assert (scored["unit"], scored["mask"]) == ("cell", "targets")
     assert scored["rows"][0]["n"] > made["rows"][0]["n"]
     again = core_json(tmp_path, "targets", "table")
     assert again["rows"] == scored["rows"]
     assert len(again["published"]) == 64
     assert (again["name"], again["cells"]) == ("small", "simulated screen, seed 0")
-    [listed] = core_json(tmp_path, "jobs", "list", "--all")["jobs"]
+    [listed] = core_json(tmp_path, "jobs list --all")["jobs"]
     assert (listed["kind"], listed["name"]) == ("targets", "small")
-    text = core(tmp_path, "targets", "table", "--name", "small").out
+    text = core(tmp_path, "targets table --name small").out
     assert "Ceilings of models that rank only trained genes" in text
-    assert core_json(tmp_path, "targets", "delete", "small") == {"deleted": "small"}
-    assert core_json(tmp_path, "jobs", "list", "--all") == {"jobs": []}
+    assert core_json(tmp_path, "targets delete small") == {"deleted": "small"}
+    assert core_json(tmp_path, "jobs list --all") == {"jobs": []}
 
 
 @pytest.mark.soak

@@ -60,7 +60,7 @@ def brute_metrics(
         list(itertools.chain(*parts))
         for parts in itertools.product(*(itertools.permutations(each) for each in levels))
     ]
-    found: dict[tuple[str, int | None], list[float]] = {}
+    found = {}
     for order in orders:
         places = [order.index(target) + 1 if target in order else math.inf for target in own]
         found.setdefault(("mrr", None), []).append(1 / min(places))

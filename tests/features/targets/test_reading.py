@@ -64,7 +64,7 @@ def test_a_file_is_read_as_counts_per_10_000(tmp_path: Path, *, sparse: bool) ->
 
 
 def test_of_many_cells_some_are_kept_and_those_without_a_condition_left_out(tmp_path: Path) -> None:
-    def unassign(cells: Any) -> None:
+    def unassign(cells):
         cells.obs.loc["c0", "condition"] = None
         cells.obs = cells.obs.drop(columns="batch")
 

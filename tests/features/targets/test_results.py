@@ -35,14 +35,17 @@ def _models() -> Iterator[None]:
         yield
 
 
+Prepared = tuple[ReadCells, Split]
+
+
 @pytest.fixture(scope="module")
-def prepared() -> tuple[ReadCells, Split]:
+def prepared() -> Prepared:
     with cases.registered():
         return prepare(cases.request())
 
 
 def trained(
-    folder: Path, prepared: tuple[ReadCells, Split], said: list[tuple[float, str]] | None = None
+    folder: Path, prepared: Prepared, said: list[tuple[float, str]] | None = None
 ) -> RankingFolder:
     made = RankingFolder(folder / "small")
     made.create(cases.request())
@@ -53,10 +56,8 @@ def trained(
 
 
 @pytest.mark.soak
-def test_every_model_is_fitted_saved_and_evaluated(
-    tmp_path: Path, prepared: tuple[ReadCells, Split]
-) -> None:
-    said: list[tuple[float, str]] = []
+def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: Prepared) -> None:
+    said = []
     folder = trained(tmp_path, prepared, said)
     assert said == [
         (0.25, "fallen: fitting"),
@@ -76,9 +77,7 @@ def test_every_model_is_fitted_saved_and_evaluated(
 
 
 @pytest.mark.soak
-def test_knocked_down_genes_fall_so_they_are_found(
-    tmp_path: Path, prepared: tuple[ReadCells, Split]
-) -> None:
+def test_knocked_down_genes_fall_so_they_are_found(tmp_path: Path, prepared: Prepared) -> None:
     """The simulator lets a perturbed gene fall: ranking by that beats chance; unseen genes are out of the other's reach."""
     [saved] = trained(tmp_path, prepared).evaluations()
     rows = cases.by_model(saved.table, "mrr", None).set_index("model")
@@ -91,20 +90,18 @@ def test_knocked_down_genes_fall_so_they_are_found(
 
 
 def test_a_training_goes_on_after_the_models_that_are_there(
-    tmp_path: Path, prepared: tuple[ReadCells, Split]
+    tmp_path: Path, prepared: Prepared
 ) -> None:
     folder = trained(tmp_path, prepared)
     shutil.rmtree(folder.model("fallen_trained"))
     untouched = (folder.model("fallen") / "manifest.json").read_bytes()
-    said: list[tuple[float, str]] = []
+    said = []
     train_models(folder, *prepared, lambda share, what: said.append((share, what)))
     assert said[0] == (0.75, "fallen_trained: fitting")
     assert (folder.model("fallen") / "manifest.json").read_bytes() == untouched
 
 
-def test_a_training_does_not_go_on_with_other_cells(
-    tmp_path: Path, prepared: tuple[ReadCells, Split]
-) -> None:
+def test_a_training_does_not_go_on_with_other_cells(tmp_path: Path, prepared: Prepared) -> None:
     read, split = prepared
     other = replace(read, cells=replace(read.cells, x=read.cells.x * 2))
     folder = trained(tmp_path, prepared)
@@ -123,7 +120,7 @@ def test_a_training_does_not_go_on_with_other_cells(
 
 @pytest.mark.soak
 def test_evaluations_of_other_settings_stand_beside_one_another(
-    tmp_path: Path, prepared: tuple[ReadCells, Split]
+    tmp_path: Path, prepared: Prepared
 ) -> None:
     folder = trained(tmp_path, prepared)
     for settings in (
@@ -143,7 +140,7 @@ def test_evaluations_of_other_settings_stand_beside_one_another(
     ]
 
 
-def test_a_wrong_or_missing_part_is_said(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+def test_a_wrong_or_missing_part_is_said(tmp_path: Path, prepared: Prepared) -> None:
     with pytest.raises(NotFound, match=r"has no request\.json"):
         RankingFolder(tmp_path / "nothing").request()
     folder = RankingFolder(tmp_path / "begun")
@@ -175,7 +172,7 @@ def test_a_published_split_leaves_no_kind_to_draw(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+def test_tables_for_people_and_programs(tmp_path: Path, prepared: Prepared) -> None:
     [saved] = trained(tmp_path, prepared).evaluations()
     folder = trained(tmp_path / "again", prepared)
     found = table_of(folder, saved, "recall")

@@ -18,7 +18,7 @@ from core.features.targets.splits import Split, draw_split, read_split
 SINGLES = [f"G{i:02d}" for i in range(24)]
 DOUBLES = [f"G{i:02d}+G{i + 1:02d}" for i in range(0, 23)]
 CONDITIONS = [*SINGLES, *DOUBLES, "ctrl"]
-PUBLISHED: dict[str, Any] = {
+PUBLISHED = {
     "train_conditions": ["A", "B+ctrl", "B+A", "ctrl"],
     "val_conditions": ["C"],
     "test_conditions": ["D", "D+A"],

@@ -37,7 +37,6 @@ def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Works
     app = visit(
         trained, "targets", evaluation="averaged conditions, no mask", metric="relevant_hit"
     )
-    assert not app.exception
     table, published = (
         each.value for each in app.dataframe if "curve" not in each.value
     )  # without the figure's
@@ -84,7 +83,7 @@ def test_a_failed_training_says_why_and_can_be_resumed(visit: Visit, workspace: 
         assert bar.proto.text.replace("\\", "") == "failed; can be resumed"
         assert app.error[0].value == "no memory"
         assert "Resume" in [button.label for button in app.button]
-        assert not visit(workspace, "targets").exception
+        visit(workspace, "targets")
 
 
 @pytest.mark.soak
@@ -94,7 +93,6 @@ def test_another_mask_is_evaluated_and_shown(visit: Visit, trained: Workspace) -
     [mask] = [box for box in app.selectbox if box.label == "Mask"]
     mask.select("strongest")
     app = press(app, "Evaluate")
-    assert not app.exception
     [choice] = [box for box in app.selectbox if box.label == "Evaluation"]
     assert "averaged conditions, 10 strongest genes masked" in choice.options
     assert choice.value == target_ranking.find(trained).evaluations()[-1].key
@@ -111,7 +109,6 @@ def test_curves_start_with_the_best_model_and_end_with_the_references() -> None:
     figure = TargetTable(
         rows=tuple(dict(zip(names, row, strict=True)) for row in rows), metric="recall"
     ).figure()
-    assert figure is not None
     curves = figure.values["table"]
     assert curves["curve"].unique().tolist() == [
         "trees",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -111,7 +111,7 @@ def _finetune(workspace: Workspace) -> JobFolder:
 
 
 # Kind → leaves one of it in a copy of the small workspace of tests/conftest.py.
-MAKERS: Mapping[str, Callable[[Workspace], JobFolder]] = {
+MAKERS = {
     "run": _run,
     "reading": _reading,
     "experiment": _experiment,

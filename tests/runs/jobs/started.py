@@ -29,7 +29,7 @@ def counted(patch: pytest.MonkeyPatch, kind: str) -> Iterator[list[subprocess.Po
     Each works for a minute in the job's folder, unless it is killed: what it does is the kind's own for runs, and else that of
     `tests.runs.jobs.worker`.
     """
-    found: list[subprocess.Popen[bytes]] = []
+    found = []
     make_process = subprocess.Popen
 
     def begin(command: Sequence[str], *, stdout: IO[bytes], **how: Any) -> subprocess.Popen[bytes]:

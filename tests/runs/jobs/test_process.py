@@ -62,7 +62,7 @@ def test_a_zombie_does_not_live() -> None:
 
 
 def test_where_the_system_does_not_tell_ids_alone_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail() -> float:
+    def fail():
         raise FileNotFoundError("/proc/stat")
 
     monkeypatch.setattr(psutil, "boot_time", fail)
@@ -85,7 +85,7 @@ HIDDEN = [
 def test_a_stranger_with_the_id_of_a_dead_one_is_found_out_after_20_s_where_the_system_tells_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, born: str
 ) -> None:
-    def fail(*_: object) -> float:
+    def fail(*_):
         raise error
 
     monkeypatch.setattr(psutil, "Process", fail)
@@ -128,7 +128,7 @@ def test_without_proc_a_live_one_lives_and_a_dead_one_is_missed(tmp_path: Path) 
         pytest.skip("needs unshare, and the right to hide /proc")
     folder = JobFolder(tmp_path)
 
-    def look() -> str:
+    def look():
         command = [*hide, sys.executable, "-c", LOOK, str(tmp_path)]
         return subprocess.run(
             command, check=True, capture_output=True, text=True, cwd=REPOSITORY

@@ -26,6 +26,7 @@ from core.runs.jobs.state import (
     status_of,
     stop,
 )
+from tests.runs.jobs.worker import ending
 
 DAY_S = 86_400.0
 JUMPS = [DAY_S, -DAY_S]
@@ -88,12 +89,12 @@ def test_a_crash_is_recorded_once_with_the_last_line_of_the_log(
     leave_dead(folder)
     folder.log.write_text("reading the cells\nhalf is done\n\n")
     cause = f"{NO_REASON}; the last line of its log: half is done"
-    assert (status_of(folder).state, status_of(folder).cause) == ("crashed", cause)
-    logged: list[str] = []
+    assert ending(folder) == ("crashed", cause)
+    logged = []
     monkeypatch.setattr(LOGGER, "error", lambda text, *values: logged.append(text % values))
     assert [settle(folder), settle(folder)] == [True, False]
     assert logged == [f"{folder.path}: crashed: {cause}"]
-    assert (status_of(folder).state, status_of(folder).cause) == ("crashed", cause)
+    assert ending(folder) == ("crashed", cause)
     beat(folder, {})  # it goes on: the record of the crash is history
     assert status_of(folder).state == "running"
 

@@ -27,7 +27,7 @@ from core.runs.jobs.state import (
 )
 from core.runs.jobs.work import INTERRUPTED, STOPPED, start, work_on
 from tests import mounts
-from tests.runs.jobs.worker import begin, read_steps, until
+from tests.runs.jobs.worker import begin, ending, read_steps, until
 
 STEPS = 40
 
@@ -52,7 +52,7 @@ def test_killed_it_says_so_and_resumed_twice_at_once_it_goes_on_in_one_process(
     until(lambda: f"process {pid} was killed by SIGKILL" in status_of(folder).cause)
     assert settle(folder)
     before = len(read_steps(folder))
-    pids: list[int] = []
+    pids = []
     clicks = [threading.Thread(target=lambda: pids.append(begin(folder, STEPS))) for _ in range(3)]
     for click in clicks:
         click.start()
@@ -103,31 +103,31 @@ def test_a_person_ends_it_and_a_signal_interrupts_it(folder: JobFolder) -> None:
     pid = begin(folder, 10_000)
     stop(folder)
     until(lambda: not status_of(folder).is_live)
-    assert (status_of(folder).state, status_of(folder).cause) == ("stopped", STOPPED)
+    assert ending(folder) == ("stopped", STOPPED)
     pid = begin(folder, 10_000)
     assert status_of(folder).state == "running"
     os.kill(pid, signal.SIGTERM)
     until(lambda: not status_of(folder).is_live)
-    assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", INTERRUPTED)
+    assert ending(folder) == ("interrupted", INTERRUPTED)
 
 
 def test_a_signal_at_the_first_heartbeat_interrupts_it(
     folder: JobFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def beat_once(to: JobFolder, values: dict[str, object]) -> None:
+    def beat_once(to, values):
         beat(to, values)
         signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr("core.runs.jobs.work.beat", beat_once)
     with pytest.raises(KeyboardInterrupt), work_on(folder):
         pass
-    assert (status_of(folder).state, status_of(folder).cause) == ("interrupted", INTERRUPTED)
+    assert ending(folder) == ("interrupted", INTERRUPTED)
 
 
 def test_an_error_is_its_ending_and_one_before_it_begins_is_told(folder: JobFolder) -> None:
     with pytest.raises(InputError), work_on(folder):
         raise InputError("no cells")
-    assert (status_of(folder).state, status_of(folder).cause) == ("failed", "no cells")
+    assert ending(folder) == ("failed", "no cells")
     assert not folder.reserve.exists()
     with pytest.raises(
         StateError, match="status 3 before its first heartbeat; its log says: no such luck"
@@ -169,7 +169,7 @@ def test_the_error_of_an_earlier_process_is_not_the_cause_of_a_later_crash(
         folder.done.unlink()  # as one that was killed leaves it
     os.utime(folder.control, (0, 0))
     folder.heartbeat.unlink(missing_ok=True)
-    assert (status_of(folder).state, status_of(folder).cause) == ("crashed", NO_REASON)
+    assert ending(folder) == ("crashed", NO_REASON)
     assert log_tail(folder, 2)[0] == "no such luck"  # which a person still reads there
     assert last_line(folder.log) == ""
 
@@ -187,7 +187,6 @@ def test_one_that_is_still_being_started_waits_for_as_long_as_its_starter_lives(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert starter.stdout is not None
     starter.stdout.readline()
     try:
         assert status_of(folder).state == "waiting"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.runs.jobs.folder import JobFolder
+from core.runs.jobs.state import status_of
 from core.runs.jobs.work import start, work_on
 
 STEP_S = 0.05
@@ -40,6 +41,12 @@ def read_steps(folder: JobFolder) -> list[list[str]]:
     """Number and process of each step that was made."""
     file = folder.path / "steps.txt"
     return [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def ending(folder: JobFolder) -> tuple[str, str]:
+    """State and cause."""
+    status = status_of(folder)
+    return status.state, status.cause
 
 
 def until(true: Callable[[], bool]) -> None:

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,7 +59,7 @@ def furnish(workspace: Workspace) -> None:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    folder: Path = worlds.template(tmp_path_factory.mktemp("ideas"), furnish)
+    folder = worlds.template(tmp_path_factory.mktemp("ideas"), furnish)
     return open_workspace(Settings(workspace=folder))
 
 
@@ -68,7 +67,6 @@ def compute(workspace: Workspace, name: str, **chosen: Any) -> ExperimentResult:
     kind = kinds()[name]
     known = {option.name for option in options_of(kind.settings)}
     quick = {key: value for key, value in QUICK.items() if key in known}
-    assert kind.compute is not None
     result = kind.compute(workspace, make(kind.settings, {**quick, **chosen}))
     assert isinstance(result, ExperimentResult)
     return result

@@ -62,7 +62,6 @@ def test_a_classifier_never_sees_the_labels_of_a_row_s_own_part() -> None:
     features[:5] = np.nan
     protocol = EvaluationProtocol("folds", 5, 0)
     parts = parts_of(protocol, rows, rows)
-    assert parts is not None
     changed = np.where(
         (parts.pert[rows.pert] == 0) | (parts.gene[rows.gene] == 0), "up", labels
     ).astype(object)

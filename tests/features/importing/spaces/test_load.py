@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 from safetensors.numpy import save_file
@@ -316,27 +315,6 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 SYMBOL = st.from_regex(r"[A-Za-z0-9.-]{1,8}", fullmatch=True).filter(
     lambda text: not spreadsheet_damage(text)
 )
-
-
-@pytest.mark.soak
-@given(data=st.data())
-def test_damage_raises_nothing_but_input_errors_in_one_line(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    path = tmp_path_factory.mktemp("damage") / "file.npz"
-    data.draw(st.sampled_from(WRITERS))(path)
-    content = bytearray(path.read_bytes())
-    for at in data.draw(st.lists(st.integers(0, len(content) - 1), max_size=4)):
-        content[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=4))
-    path.write_bytes(content)
-    try:
-        space = load_space(path, "x")
-    except InputError as error:
-        message = str(error)
-        assert message.startswith((path.name, str(path)))
-        assert len(message.splitlines()) == 1
-    else:
-        assert np.isfinite(space.vectors).all()
 
 
 def test_a_header_that_python_cannot_parse_is_damage(tmp_path: Path) -> None:

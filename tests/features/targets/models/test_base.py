@@ -124,7 +124,7 @@ def test_the_manifest_is_written_last(tmp_path: Path, monkeypatch: pytest.Monkey
     model = fit_model("pca_knn", PARTS.train, PARTS.validation, FitSettings())
     model.save(tmp_path)
 
-    def refuse(*_arguments: object, **_options: object) -> None:
+    def refuse(*_arguments, **_options):
         raise OSError("no space")
 
     monkeypatch.setattr(base, "replace_file", refuse)
