@@ -47,30 +47,25 @@ def idea_of_option(name: str, title: str, question: str, option: str, how: str) 
                 f"experiment {name}: needs runs, two or more on the same labelled rows that differ"
                 f" only in {option}; make them with {how}"
             )
-        return _judge_runs(runs, option)
+        if len(runs) > MOST or len({each.run.id for each in runs}) < len(runs):
+            names = ", ".join(each.run.name for each in runs)
+            raise InputError(f"runs: got {names}; expected 2 to {MOST} runs, each once")
+        shared = _shared_rows(runs)
+        first, cells = shared[0], combine_codes(*(each.cells for each in shared))
+        arms = [
+            Ranking(
+                _title(each, option),
+                (each.scores,),
+                f"{each.run.method}, {int((~each.covered).sum())} stand-ins",
+                each.run.id,
+            )
+            for each in shared
+        ]
+        remark = f"Scored on the {len(first):,} labelled rows that all {len(shared)} runs have."
+        trial = Trial(first.labels, Rows(first.pert, first.gene), (cells,), first.scored)
+        return Judged(trial, arms, (remark,), is_computed=False)
 
     return idea(name, title, question, ("labels",), OfRuns, judge)
-
-
-def _judge_runs(runs: Sequence[RunRows], option: str) -> Judged:
-    """Compare runs with the first one, on their common labelled rows, inside the cells of each."""
-    if len(runs) > MOST or len({each.run.id for each in runs}) < len(runs):
-        names = ", ".join(each.run.name for each in runs)
-        raise InputError(f"runs: got {names}; expected 2 to {MOST} runs, each once")
-    shared = _shared_rows(runs)
-    first, cells = shared[0], combine_codes(*(each.cells for each in shared))
-    arms = [
-        Ranking(
-            _title(each, option),
-            (each.scores,),
-            f"{each.run.method}, {int((~each.covered).sum())} stand-ins",
-            each.run.id,
-        )
-        for each in shared
-    ]
-    remark = f"Scored on the {len(first):,} labelled rows that all {len(shared)} runs have."
-    trial = Trial(first.labels, Rows(first.pert, first.gene), (cells,), first.scored)
-    return Judged(trial, arms, (remark,), is_computed=False)
 
 
 def _title(rows: RunRows, option: str) -> str:
