@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, Self
 
-from core.base.errors import InputError
 from core.base.log import LOGGER
 from core.base.net.retry import Fault, GiveUp, Sleep
 from core.base.net.transport import read_aside
@@ -104,8 +103,6 @@ class Client:
         sleep: Sleep = asyncio.sleep,
         servers: Servers | None = None,
     ) -> None:
-        if concurrency < 1:
-            raise InputError(f"client: concurrency is {concurrency}, expected 1 or more")
         self.endpoint, self.cache = endpoint, cache
         self.servers: Servers = servers or ModelTransport(endpoint, concurrency)
         self._policy = endpoint.retry_policy

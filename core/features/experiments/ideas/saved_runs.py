@@ -28,10 +28,10 @@ from core.features.experiments.ideas.idea import (
     mask_scores,
 )
 from core.scoring.run_scores import RunRows
-from core.stats.arrays import Bools, Codes, Floats
+from core.stats.arrays import Bools, Floats
 from core.stats.calibration import tie_bounds
 from core.stats.count_controls import count_only, rarer_gene
-from core.stats.scores_and_labels import Task, combine_codes, scores_from_probabilities, tasks
+from core.stats.scores_and_labels import combine_codes, scores_from_probabilities, tasks
 from core.transfer.row_index import Rows
 
 MOST = 12
@@ -198,29 +198,26 @@ def _judge_ties(material: Material, chosen: TieSettings) -> Judged:
             change(own.p_de, outcome.effect), change(own.p_up, outcome.up)
         )
         arms.append(Ranking(name, (scores,), note))
-    ties = [
-        _ties(name, task, run.cells)
-        for name, task in zip(("DE", "DIR"), tasks(outcome, own), strict=True)
-    ]
+    ties: list[dict[str, Any]] = []
+    for name, task in zip(("DE", "DIR"), tasks(outcome, own), strict=True):
+        inside = None if run.cells is None else run.cells[task.rows]
+        bounds = tie_bounds(task.positive[task.rows], task.values[task.rows], inside)
+        ties.append(
+            {
+                "score": name,
+                "distinct": bounds.distinct,
+                "tied pairs": bounds.tied_pairs,
+                "floor": bounds.floor,
+                "as it is": bounds.auroc,
+                "ceiling": bounds.ceiling,
+            }
+        )
     return Judged(
         Trial(run.labels, Rows(run.pert, run.gene), (run.cells,), run.scored),
         arms,
         (TIES_REMARK,),
         details=(Table("Ties", tuple(ties)),),
     )
-
-
-def _ties(name: str, task: Task, cells: Codes | None) -> dict[str, Any]:
-    inside = None if cells is None else cells[task.rows]
-    bounds = tie_bounds(task.positive[task.rows], task.values[task.rows], inside)
-    return {
-        "score": name,
-        "distinct": bounds.distinct,
-        "tied pairs": bounds.tied_pairs,
-        "floor": bounds.floor,
-        "as it is": bounds.auroc,
-        "ceiling": bounds.ceiling,
-    }
 
 
 CALIBRATION_TIES = idea(
