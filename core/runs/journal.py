@@ -60,7 +60,8 @@ class Progress:
     finished: ids of the rows that need no request. failed: those of them that failed → the request
     keys of their calls, () if a call got no answer. rejected_keys: such keys of rows to be
     repeated, whose cached answers would make them fail again. cost: tokens of each row's last line;
-    spent: tokens of all lines, answers from the cache left out. bytes: of whole lines.
+    spent: tokens of all lines, answers from the cache left out. repeated: how many rows were
+    finished again without a retry. bytes: of whole lines.
     """
 
     finished: set[str] = field(default_factory=set)
@@ -68,6 +69,7 @@ class Progress:
     rejected_keys: set[str] = field(default_factory=set)
     cost: Counter[str] = field(default_factory=Counter)
     spent: int = 0
+    repeated: int = 0
     bytes: int = 0
 
     def add(self, entry: Entry) -> None:
@@ -78,6 +80,7 @@ class Progress:
                 self.finished.discard(pair_id)
             return
         pair_id = entry.pair_id
+        self.repeated += pair_id in self.finished
         self.failed.pop(pair_id, None)
         self.finished.add(pair_id)
         self.spent += calls_tokens(entry.calls, spent=True)
