@@ -21,7 +21,7 @@ def rows() -> None:
     def browse() -> None:
         list_side, row_side = st.columns([0.27, 0.73], gap="small")
         with list_side:
-            found = filters.choose_rows(context, run, wanted)
+            found = filters.choose_rows(run, wanted)
             if not found.ids:
                 filters.show_no_match(run)
                 return

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NoReturn
 
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import read_file
@@ -17,6 +17,7 @@ from core.base.hashes import sha256_of
 from core.base.row_schema import is_finite_number
 from core.base.texts import quote
 from core.base.types import JsonObject
+from core.evidence.packs import Response
 
 MAX_BYTES = 1 << 28
 
@@ -28,33 +29,14 @@ _KINDS = (
 )
 
 
-class Edge(NamedTuple):
-    """A STRING interaction without direction; score in 1–1000."""
-
-    a: str
-    b: str
-    score: int
-
-
-class LpsResponse(NamedTuple):
-    """How a gene answers LPS: log fold change, p-values in [0, 1], mean expression (at least 0)
-    with and without."""
-
-    logfc: float
-    p_value: float
-    p_adj: float
-    mean_lps: float
-    mean_ctrl: float
-
-
 @dataclass(frozen=True)
 class Pack:
     """Facts of one kind about genes. source: where they come from, "" if the file does not say.
 
     entries: gene → its text, its ortholog's symbol, its Ensembl protein, its pathways or its
-    `LpsResponse`; of a network the `Edge`s, each pair of genes once under its highest score and no
-    gene with itself; of regulation and signalling (factor, target) → 1 activates, −1 represses, 0
-    acts in an unknown direction.
+    `Response`; of a network (gene, gene, score from 1 to 1000), each pair of genes once under its
+    highest score and no gene with itself; of regulation and signalling (factor, target) → 1
+    activates, −1 represses, 0 acts in an unknown direction.
     """
 
     kind: Kind
@@ -157,7 +139,7 @@ def _texts(gene: str, value: Any, name: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _edges(edges: list[Any], name: str) -> tuple[Edge, ...]:
+def _edges(edges: list[Any], name: str) -> tuple[tuple[str, str, int], ...]:
     scores: dict[tuple[str, str], int] = {}
     for i, edge in enumerate(edges):
         match edge:
@@ -172,7 +154,7 @@ def _edges(edges: list[Any], name: str) -> tuple[Edge, ...]:
                     f"{name}: edge {i + 1} is {str(edge)[:60]}, expected two genes and a score in"
                     " 1–1000"
                 )
-    return tuple(Edge(a, b, score) for (a, b), score in scores.items())
+    return tuple((a, b, score) for (a, b), score in scores.items())
 
 
 def _source(meta: Any, name: str) -> str:
@@ -198,8 +180,8 @@ def _signs(pairs: JsonObject, name: str) -> dict[tuple[str, str], int]:
     return signs
 
 
-def _lps(prior: JsonObject, name: str) -> dict[str, LpsResponse]:
-    genes: dict[str, LpsResponse] = {}
+def _lps(prior: JsonObject, name: str) -> dict[str, Response]:
+    genes: dict[str, Response] = {}
     for gene, value in prior.items():
         numbers: list[Any] = (
             [value.get(field) for field in _LPS_FIELDS] if isinstance(value, dict) else []
@@ -209,7 +191,7 @@ def _lps(prior: JsonObject, name: str) -> dict[str, LpsResponse]:
                 f"{name}: {gene!r} has {str(value)[:60]}, expected finite numbers"
                 f" {', '.join(_LPS_FIELDS)}"
             )
-        response = LpsResponse(*map(float, numbers))
+        response = Response(*map(float, numbers))
         if not (
             0 <= response.p_value <= 1
             and 0 <= response.p_adj <= 1

@@ -165,10 +165,8 @@ def fold_views(pairs: Sequence[Pair], k: int = 5, seed: int = 0) -> Folds:
 
     The cells depend on the symbols and the seed, not on the order of the pairs; symbols that differ
     in case only are in the same part. The cells are those of the kNN protocol "folds" with the same
-    pairs, k and seed. Raise InputError if k < 2.
+    pairs, k and seed.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 2:
-        raise InputError(f"folds: k is {k!r}, expected a whole number of at least 2")
     rng = np.random.default_rng(seed)
     perts = _cut_into_parts([pair.pert for pair in pairs], k, rng)
     genes = _cut_into_parts([pair.gene for pair in pairs], k, rng)

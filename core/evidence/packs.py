@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from core.base.errors import InputError
-
 PackName = Literal[
     "descriptions", "orthologs", "pathways", "edges", "signs", "responses", "signalling"
 ]
@@ -78,8 +76,8 @@ class Regulated(NamedTuple):
 
 
 class Response(NamedTuple):
-    """How LPS changes a gene's expression: log fold change, p-values in [0, 1], mean expression
-    with and without LPS."""
+    """How LPS changes a gene's expression: log fold change, p-values in [0, 1], mean expression (at
+    least 0) with and without LPS."""
 
     logfc: float
     p_value: float
@@ -95,8 +93,7 @@ class Packs:
 
     descriptions: gene → text. orthologs: gene → symbol in the other organism. pathways: gene →
     names. edges: (gene, gene, score from 1 to 1000), each pair once. signs, signalling: (factor,
-    target) → 1, −1 or 0. responses: gene → the numbers of `Response`, in that order. sources: one
-    for each pack that is not None. Raises InputError if a pack has no source.
+    target) → 1, −1 or 0. sources: one for each pack that is not None.
     """
 
     descriptions: Mapping[str, str] | None = None
@@ -105,20 +102,8 @@ class Packs:
     edges: Sequence[tuple[str, str, int]] | None = None
     signs: Mapping[tuple[str, str], int] | None = None
     signalling: Mapping[tuple[str, str], int] | None = None
-    responses: Mapping[str, tuple[float, float, float, float, float]] | None = None
+    responses: Mapping[str, Response] | None = None
     sources: Mapping[PackName, Source] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        without_source = [
-            name
-            for name in PACK_NAMES
-            if getattr(self, name) is not None and name not in self.sources
-        ]
-        if without_source:
-            raise InputError(
-                f"knowledge packs: {', '.join(without_source)} without a source, expected a name"
-                " and a SHA-256 for each"
-            )
 
     @cached_property
     def description_table(self) -> Table[str]:
@@ -178,10 +163,7 @@ class Packs:
     @cached_property
     def lps_table(self) -> Table[Response]:
         """Responses to LPS by gene."""
-        return self._table(
-            "responses",
-            {gene: Response(*numbers) for gene, numbers in (self.responses or {}).items()},
-        )
+        return self._table("responses", self.responses or {})
 
     def _table(self, name: PackName, entries: Mapping[str, V]) -> Table[V]:
         """Return the table of a pack, one that is not present if the run has none."""

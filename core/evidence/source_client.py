@@ -154,28 +154,24 @@ class SourceClient:
             if not isinstance(outcome, Fault):
                 return outcome
             failures += 1
-            await self._wait_or_give_up(site, outcome, failures)
-
-    async def _wait_or_give_up(self, site: Site, fault: Fault, failures: int) -> None:
-        """Wait for the next attempt. Raise SourceError if the policy says to give up."""
-        reason = self._policy.reason_to_give_up(fault, failures)
-        if reason == "wait too long":
-            self._blocked_until[site.name] = asyncio.get_running_loop().time() + (
-                fault.wait_s or 0.0
-            )
-            self._check_not_blocked(site)
-        wait_s = self._policy.wait_s(fault, failures, self._rng)
-        if fault.busy:
-            # every process that asks this source waits
-            self._transport(site).rate_limit.block(wait_s)
-        if reason is not None:
-            attempts = f"; gave up after {failures} attempts" if failures > 1 else ""
-            # The site's title, not its address: errors are stored and passed on.
-            raise ERROR_OF_FAULT[fault.kind](
-                f"{site.title}: {fault.message}, expected an answer{attempts}"
-            )
-        if not fault.busy:
-            await asyncio.sleep(wait_s)
+            reason = self._policy.reason_to_give_up(outcome, failures)
+            if reason == "wait too long":
+                self._blocked_until[site.name] = asyncio.get_running_loop().time() + (
+                    outcome.wait_s or 0.0
+                )
+                self._check_not_blocked(site)
+            wait_s = self._policy.wait_s(outcome, failures, self._rng)
+            if outcome.busy:
+                # every process that asks this source waits
+                self._transport(site).rate_limit.block(wait_s)
+            if reason is not None:
+                attempts = f"; gave up after {failures} attempts" if failures > 1 else ""
+                # The site's title, not its address: errors are stored and passed on.
+                raise ERROR_OF_FAULT[outcome.kind](
+                    f"{site.title}: {outcome.message}, expected an answer{attempts}"
+                )
+            if not outcome.busy:
+                await asyncio.sleep(wait_s)
 
     def _check_not_blocked(self, site: Site) -> None:
         """Raise SourceSilent while a source that requested too long a wait is avoided."""
@@ -316,6 +312,15 @@ class SourceTransport:
                 self.site.address(self.settings),
                 headers={"User-Agent": f"PerturbDesk/{__version__}{contact}"},
             )
+
+        async def trace(event: str, _: object) -> None:
+            # Wait for a permit once the connection is made, right before the request is written;
+            # this time does not count towards the time limit.
+            if event.endswith("send_request_headers.started"):
+                limit.reschedule(None)
+                await take()
+                limit.reschedule(asyncio.get_running_loop().time() + self.settings.timeout_s)
+
         return await send_request(
             self._client,
             request.method,
@@ -323,23 +328,5 @@ class SourceTransport:
             self.settings.max_bytes,
             params=params if request.method == "GET" else None,
             data=params if request.method == "POST" else None,
-            extensions={"trace": _trace(take, limit, self.settings.timeout_s)},
+            extensions={"trace": trace},
         )
-
-
-def _trace(
-    take: Take, limit: asyncio.Timeout, timeout_s: float
-) -> Callable[[str, object], Awaitable[None]]:
-    """Return a trace hook that waits for a permit once the connection is made, right before the
-    request is written.
-
-    Time spent waiting for it does not count towards the time limit.
-    """
-
-    async def trace(event: str, _: object) -> None:
-        if event.endswith("send_request_headers.started"):
-            limit.reschedule(None)
-            await take()
-            limit.reschedule(asyncio.get_running_loop().time() + timeout_s)
-
-    return trace

@@ -89,7 +89,21 @@ class Tool:
         no answer, the status is "offline" or "error". Raise InputError for arguments that the tool
         does not take.
         """
-        self._check(pert, gene)
+        given = [
+            argument for argument, value in (("pert", pert), ("gene", gene)) if value is not None
+        ]
+        most = len(self.takes) if self.takes_both else min(1, len(self.takes))
+        if (
+            set(given) - set(self.takes)
+            or len(given) > most
+            or (self.takes and not given)
+            or "" in (pert, gene)
+        ):
+            word = " and/or " if self.takes_both else " or "
+            raise InputError(
+                f"{self.name}: pert {pert!r}, gene {gene!r}; expected"
+                f" {word.join(self.takes) or 'neither'}"
+            )
         visible = view if self.sees_labels else _NO_LABELS
         answer = await self._answer(Query(pert, gene, packs, visible, client))
         name = visible.name if self.sees_labels else ""
@@ -116,23 +130,6 @@ class Tool:
         except SourceError as error:
             return Answer(
                 "offline" if isinstance(error, SourceOffline) else "error", str(error), {}
-            )
-
-    def _check(self, pert: str | None, gene: str | None) -> None:
-        given = [
-            argument for argument, value in (("pert", pert), ("gene", gene)) if value is not None
-        ]
-        most = len(self.takes) if self.takes_both else min(1, len(self.takes))
-        if (
-            set(given) - set(self.takes)
-            or len(given) > most
-            or (self.takes and not given)
-            or "" in (pert, gene)
-        ):
-            word = " and/or " if self.takes_both else " or "
-            raise InputError(
-                f"{self.name}: pert {pert!r}, gene {gene!r}; expected"
-                f" {word.join(self.takes) or 'neither'}"
             )
 
     def _subject(self, pert: str | None, gene: str | None) -> str:

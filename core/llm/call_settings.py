@@ -131,7 +131,23 @@ class CallSettings:
                 "extra_body", f"holds {ours!r}, which has a setting or a method's option of its own"
             )
         for header, value in self.headers.items():
-            _check_header(header, value)
+            if not _HEADER.fullmatch(header) or not all(
+                " " <= character <= "~" for character in value
+            ):
+                raise SettingError(
+                    "extra_headers",
+                    f"{header!r} cannot be sent, expected a name and printable ASCII",
+                )
+            if header.lower() in _OF_HTTP:
+                raise SettingError(
+                    "extra_headers", f"{header!r} is set by the connection itself, expected another"
+                )
+            if _KEYS.search(header):
+                raise SettingError(
+                    "extra_headers",
+                    f"{header!r} may hold a key, which is written to no file: expected it in"
+                    " PERTURBDESK_API_KEYS",
+                )
 
     @property
     def headers(self) -> dict[str, str]:
@@ -219,20 +235,3 @@ def _canonical(name: str, text: str) -> str:
         )
     except ValueError as error:
         raise SettingError(name, f"{error}, expected JSON") from error
-
-
-def _check_header(name: str, value: str) -> None:
-    if not _HEADER.fullmatch(name) or not all(" " <= character <= "~" for character in value):
-        raise SettingError(
-            "extra_headers", f"{name!r} cannot be sent, expected a name and printable ASCII"
-        )
-    if name.lower() in _OF_HTTP:
-        raise SettingError(
-            "extra_headers", f"{name!r} is set by the connection itself, expected another"
-        )
-    if _KEYS.search(name):
-        raise SettingError(
-            "extra_headers",
-            f"{name!r} may hold a key, which is written to no file: expected it in"
-            " PERTURBDESK_API_KEYS",
-        )

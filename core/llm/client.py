@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, Self
 
-from core.base.errors import InputError
 from core.base.log import LOGGER
 from core.base.net.retry import Fault, GiveUp, Sleep
 from core.base.net.transport import read_aside
@@ -104,8 +103,6 @@ class Client:
         sleep: Sleep = asyncio.sleep,
         servers: Servers | None = None,
     ) -> None:
-        if concurrency < 1:
-            raise InputError(f"client: concurrency is {concurrency}, expected 1 or more")
         self.endpoint, self.cache = endpoint, cache
         self.servers: Servers = servers or ModelTransport(endpoint, concurrency)
         self._policy = endpoint.retry_policy
@@ -141,7 +138,33 @@ class Client:
         if cached is not None:
             self.record_model(self.endpoint.base_url, request.model, cached.model)
             return cached
-        reply = await self._request_reply(request, on_words)
+        sent = self._within_known_limits(request)
+        call = _Call(sent, sent.text, self.endpoint.base_url, on_words)
+        reason = self._reasons_without_logprobs.get(call.request.model)
+        if reason is not None and call.request.top_logprobs is not None:
+            raise self._no_logprobs_error(call, reason)
+        answer = await self._request_answer(call)
+        if answer.is_all_thinking:
+            answer = await self._request_answer(call)  # a longer limit would not help
+        elif not answer.is_complete:
+            answer = await self._request_with_twice_the_limit(
+                call, describe_truncation(call.address, answer, request.max_completion_tokens)
+            )
+        if not answer.is_complete or answer.content is None:
+            raise call.error(
+                Truncated, describe_truncation(call.address, answer, request.max_completion_tokens)
+            )
+        logprobs = self._require_logprobs(call, answer)
+        reply = Reply(
+            answer.content,
+            answer.reasoning,
+            answer.finish_reason,
+            call.usage,
+            logprobs,
+            call.text,
+            call.raw,
+            model=answer.model,
+        )
         self.keep(request.key, reply)
         return reply
 
@@ -165,35 +188,6 @@ class Client:
         async with self.slots, self.servers.choose() as server:
             root = server.address.rstrip("/").removesuffix("/v1") if beside else ""
             return await server.send(method, f"{root}{url}", body)
-
-    async def _request_reply(self, request: Request, on_words: OnWords | None) -> Reply:
-        sent = self._within_known_limits(request)
-        call = _Call(sent, sent.text, self.endpoint.base_url, on_words)
-        reason = self._reasons_without_logprobs.get(call.request.model)
-        if reason is not None and call.request.top_logprobs is not None:
-            raise self._no_logprobs_error(call, reason)
-        answer = await self._request_answer(call)
-        if answer.is_all_thinking:
-            answer = await self._request_answer(call)  # a longer limit would not help
-        elif not answer.is_complete:
-            answer = await self._request_with_twice_the_limit(
-                call, describe_truncation(call.address, answer, request.max_completion_tokens)
-            )
-        if not answer.is_complete or answer.content is None:
-            raise call.error(
-                Truncated, describe_truncation(call.address, answer, request.max_completion_tokens)
-            )
-        logprobs = self._require_logprobs(call, answer)
-        return Reply(
-            answer.content,
-            answer.reasoning,
-            answer.finish_reason,
-            call.usage,
-            logprobs,
-            call.text,
-            call.raw,
-            model=answer.model,
-        )
 
     def _within_known_limits(self, request: Request) -> Request:
         """Return the request, limited to the number of log-probabilities that its model is known to

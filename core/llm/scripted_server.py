@@ -95,7 +95,16 @@ def write_reply(prompt: ScriptedPrompt) -> str:
     """Return an answer in the format that the prompt shows last: prose if it shows none."""
     request, asked = _REQUEST.search(prompt.text.rstrip()), prompt.asked.lower()
     if request is not None:
-        return _write_fields(prompt, re.findall(r"`\[\[ ## (\w+) ## \]\]`", request[1]))
+        wanted = re.findall(r"`\[\[ ## (\w+) ## \]\]`", request[1])
+        values = _write_step(prompt) if "next_tool_name" in wanted else {}
+        for name in wanted:
+            text = f"A scripted {name.replace('_', ' ')}, which no model wrote."
+            if name.startswith("p_"):
+                text = str(round(100 * prompt.draw(name)))
+            elif name == "answer" and "A) up" in prompt.text:
+                text = prompt.choose(name, "ABC")
+            values.setdefault(name, "" if name == "completed" else text)
+        return "\n\n".join(f"[[ ## {name} ## ]]\n{values[name]}" for name in wanted)
     last = max(("<prob>", "<answer>", "answer:"), key=asked.rfind)
     if last not in asked:
         # A summary of the gene that a line names alone, else a brief about both genes
@@ -122,19 +131,6 @@ def _draw_letter(prompt: ScriptedPrompt) -> str:
     letters = scripted_probabilities(prompt)
     place = bisect_right(list(accumulate(letters.values())), prompt.draw("sample"))
     return [*letters, max(letters)][place]
-
-
-def _write_fields(prompt: ScriptedPrompt, wanted: Sequence[str]) -> str:
-    """Return the fields that an agent's prompt asks for, in its order and format."""
-    values = _write_step(prompt) if "next_tool_name" in wanted else {}
-    for name in wanted:
-        text = f"A scripted {name.replace('_', ' ')}, which no model wrote."
-        if name.startswith("p_"):
-            text = str(round(100 * prompt.draw(name)))
-        elif name == "answer" and "A) up" in prompt.text:
-            text = prompt.choose(name, "ABC")
-        values.setdefault(name, "" if name == "completed" else text)
-    return "\n\n".join(f"[[ ## {name} ## ]]\n{values[name]}" for name in wanted)
 
 
 def _write_step(prompt: ScriptedPrompt) -> dict[str, str]:

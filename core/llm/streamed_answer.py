@@ -174,13 +174,13 @@ class StreamedAnswer:
                 self._size += len(json.dumps(value)) if isinstance(value, list | dict) else 0
         if len(self._texts) + len(self._fields) > MAX_FIELDS:
             raise ValueError(f"a stream with more than {MAX_FIELDS} fields in a message")
-        said, thought = (self._new(delta, names) for names in (("content",), THINKING))
+        said, thought = (
+            next((text for name in names if (text := text_of(delta.get(name)))), "")
+            for names in (("content",), THINKING)
+        )
         self.n_said, self._n_thought = self.n_said + len(said), self._n_thought + len(thought)
         if said or thought:
             self._say(said, thought)
-
-    def _new(self, delta: Mapping[str, Any], names: tuple[str, ...]) -> str:
-        return next((text for name in names if (text := text_of(delta.get(name)))), "")
 
     def _add_logprobs(self, value: Any) -> None:
         """Add the log-probabilities of more tokens, as JSON: Python objects would take ten times

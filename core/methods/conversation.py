@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from core.base.errors import DeskError, InputError
+from core.base.errors import DeskError
 from core.base.net.transport import read_aside
 from core.base.types import Call, Flag, Pair, RowResult, TraceEvent
 from core.evidence.label_view import LabelView
@@ -20,7 +20,6 @@ from core.llm.kept_answer import TokenCount, TokenCounter, kept_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.methods.base import Context, RowFailed
-from core.methods.coded_names import REWRITTEN
 from core.methods.prompts import fill, prompt_text, with_form
 
 if TYPE_CHECKING:
@@ -75,12 +74,7 @@ class RowConversation:
     """Makes the calls of one row and records them in the order in which they began."""
 
     def __init__(self, context: Context, pair: Pair) -> None:
-        self._context, self._pair = context, pair
-        if context.naming is None and context.options.get("names") in REWRITTEN:
-            raise InputError(
-                f"{pair.pair_id}: names are to be {context.options['names']}, but no gene names are"
-                " known here"
-            )
+        self._context = context
         self._names = context.naming.of_row(pair) if context.naming is not None else None
         self._calls: list[Call | None] = []
         self._is_counted = True
@@ -175,14 +169,13 @@ class RowConversation:
             repeat=self._context.repeat,
             response_format=spec.schema.response_format if spec.schema else "",
         )
-        return self._client_for(spec).prepare(request)
+        return self._client.prepare(request)
 
-    def _client_for(self, spec: CallSpec) -> Client:
-        if self._context.client is None:
-            raise InputError(
-                f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}"
-            )
-        return self._context.client
+    @property
+    def _client(self) -> Client:
+        client = self._context.client
+        assert client is not None  # which the worker gives to a method that needs a model
+        return client
 
     def _reserve(self) -> int:
         """Return the place of a call that begins."""
@@ -193,7 +186,7 @@ class RowConversation:
         place, feed = self._reserve(), self._context.feed
         on_words = feed.begin_call(place, spec.stage, spec.role, spec.seed) if feed else None
         try:
-            reply = await self._client_for(spec).complete(request, on_words)
+            reply = await self._client.complete(request, on_words)
         except ModelError as error:
             failed = await _call(
                 spec, request, error.usage, error.request or request.text, error.raw
@@ -269,10 +262,8 @@ async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) ->
 
 
 async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) -> TokenCount:
-    """Return the tokens of the longest of a run's system prompts, counted once a run. Raise
-    InputError without a client."""
-    if context.client is None:
-        raise InputError("no model server is given, expected one")
+    """Return the tokens of the longest of a run's system prompts, counted once a run."""
+    assert context.client is not None
     async with context.notes.setdefault("counting", asyncio.Lock()):
         if "system_tokens" not in context.notes:
             counter = TokenCounter(context.client, context.model)

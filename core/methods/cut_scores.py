@@ -7,7 +7,7 @@ hundredths in DIR.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
@@ -63,8 +63,14 @@ def evaluate_fusion(
     protocols = fusion_protocols(settings, loader)
     values: list[list[float]] = []
     if folds_among(protocols) and can_cut_again(settings, loader):
+        index, weights = loader.index(), settings.weights()
+        positions = index.positions_of(pair_ids)
+        outcome = outcome_of(index.labels[positions])
+        of_cuts = zip(SEEDS, cells_of_cuts(protocols, index, positions, SEEDS), strict=True)
         try:
-            values = list(_score_cuts(settings, protocols, pair_ids, loader))
+            for seed, cells in of_cuts:
+                fused = fuse(percentiles_of_cut(settings, pair_ids, loader, seed), weights)
+                values.append([*point_values(outcome, fused.scores(), cells)])
         # a space that was deleted or changed: other cuts cannot be known any more
         except (NotFound, StateError):
             values = []
@@ -106,21 +112,6 @@ def percentiles_of_cut(
 def _record(protocols: Sequence[EvaluationProtocol], cuts: list[list[float]]) -> JsonObject:
     used = [asdict(each) for each in distinct_protocols(protocols)]
     return {"protocols": used, "cuts": cuts if np.isfinite(cuts).all() else []}
-
-
-def _score_cuts(
-    settings: FusionSettings,
-    protocols: Sequence[EvaluationProtocol],
-    pair_ids: Sequence[str],
-    loader: ComponentLoader,
-) -> Iterator[list[float]]:
-    """Yield DE and DIR of each cut, inside its own cells."""
-    index, weights = loader.index(), settings.weights()
-    positions = index.positions_of(pair_ids)
-    outcome = outcome_of(index.labels[positions])
-    for seed, cells in zip(SEEDS, cells_of_cuts(protocols, index, positions, SEEDS), strict=True):
-        scores = fuse(percentiles_of_cut(settings, pair_ids, loader, seed), weights).scores()
-        yield [*point_values(outcome, scores, cells)]
 
 
 class KeptRuns:

@@ -235,15 +235,9 @@ def mean_of_answers(said: Sequence[SeedAnswer], pair: Pair, context: Context) ->
 
 
 def prompt_for(pair: Pair, context: Context) -> str:
-    """Return a row's whole prompt, which is sent as one message. Raise InputError if the file of
-    prompts has none for it."""
+    """Return a row's whole prompt, which is sent as one message."""
     options = context.options
     if options.get("prompts"):
-        if pair.pair_id not in context.prompts:
-            raise InputError(
-                f"{pair.pair_id}: the file of prompts {options['prompts'][:10]} has none for it,"
-                " expected one"
-            )
         return context.prompts[pair.pair_id]
     shown = examples(pair, context.view_of(pair), options["shots"], context.seed)
     template = _template(options)
@@ -297,8 +291,7 @@ async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount
     A prompt with no more bytes than tokens are allowed is not sent to be counted: the server's
     answer will count it.
     """
-    if context.client is None:
-        raise InputError(f"{pair.pair_id}: no model server is given, expected one")
+    assert context.client is not None
     counted = TokenCount(len(prompt.encode()), "bytes")
     if counted.tokens > A_PROMPT_TOKENS:
         counted = await TokenCounter(context.client, context.model).count(prompt)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from core.base.errors import InputError, NotFound, StateError
+from core.base.errors import NotFound, StateError
 from core.base.net.server_access import ServerAccess
 from core.base.types import TRAIN, Evidence, Label, Options, Pair, TraceEvent
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
@@ -64,43 +64,29 @@ class ReadsTexts(Protocol):
         ...
 
 
-def read_no_pack(planned: Mapping[str, str]) -> Packs:
-    """Raise StateError: if there is no workspace, there is no pack."""
-    raise StateError(
-        f"knowledge packs: none is known here, expected {_list_contents(planned)} as planned"
-    )
-
-
-def read_no_prompts(sha256: str) -> Mapping[str, str]:
-    """Raise StateError: without a workspace, no file of prompts is stored."""
-    raise StateError(
-        f"prompts: no file is kept here, expected the one with hash {sha256[:10]} as planned"
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependencies:
     """What a worker works with.
 
     read_packs: returns the knowledge packs of these names and hashes, called for the runs that read
-    some. cache: the file of the response cache. access: the model servers that may be asked, with
-    their keys, in memory only. method: returns the method of a name. components: as in `Context`.
-    ingest_every_s, heartbeat_every_s: the least time between two. source_settings: returns the
-    addresses of the public sources of evidence, called for the runs that need them. read_prompts:
-    returns id → prompt of the file with this SHA-256, called for the runs that ask the prompts of a
-    file.
+    some. read_prompts: returns id → prompt of the file with this SHA-256, called for the runs that
+    ask the prompts of a file. source_settings: returns the addresses of the public sources of
+    evidence, called for the runs that need them. cache: the file of the response cache. access: the
+    model servers that may be asked, with their keys, in memory only. method: returns the method of
+    a name. components: as in `Context`. ingest_every_s, heartbeat_every_s: the least time between
+    two.
     """
 
     store: Store
-    read_packs: Callable[[Mapping[str, str]], Packs] = read_no_pack
+    read_packs: Callable[[Mapping[str, str]], Packs]
+    read_prompts: Callable[[str], Mapping[str, str]]
+    source_settings: Callable[[], SourceSettings]
     cache: Path | None = None
     access: ServerAccess = field(default_factory=ServerAccess, repr=False)
     method: Callable[[str], Method] = method_named
     components: ComponentLoader | None = None
     ingest_every_s: float = INGEST_EVERY_S
     heartbeat_every_s: float = HEARTBEAT_EVERY_S
-    source_settings: Callable[[], SourceSettings] | None = None
-    read_prompts: Callable[[str], Mapping[str, str]] = read_no_prompts
 
 
 def load_pairs(store: Store, dataset: str) -> dict[str, Pair]:
@@ -131,15 +117,10 @@ def find_rows(known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
 
 
 def source_client(dependencies: Dependencies, spec: RunSpec) -> SourceClient | None:
-    """Return a client for public sources; None for a run that reads packs only. Raise InputError
-    without addresses."""
+    """Return a client for public sources; None for a run that reads packs only."""
     sources = spec.options.get("sources", "packs")
     if sources == "packs":
         return None
-    if dependencies.source_settings is None:
-        raise InputError(
-            f"sources: {sources}, but no addresses of public sources are known here; expected packs"
-        )
     return SourceClient(
         dependencies.source_settings(),
         "live" if sources == "web" else "offline",
@@ -166,16 +147,20 @@ def build_context(
         )
     packs = dependencies.read_packs(spec.packs) if spec.packs else Packs()
     with dependencies.store.read() as db:
-        _refuse_changed(
-            "gene spaces",
-            {name: spaces.find(db, name).sha256 for name in spec.sources},
-            spec.sources,
+        present = {name: spaces.find(db, name).sha256 for name in spec.sources}
+    if present != dict(spec.sources):
+        raise StateError(
+            f"gene spaces: {_list_contents(present)}, expected {_list_contents(spec.sources)} as"
+            " planned; start a new run"
         )
     known = load_pairs(dependencies.store, spec.dataset)
     rows = find_rows(known, spec)
-    viewed = (
-        _rows_of_parent(dependencies.store, known, spec) if isinstance(method, AsksAgain) else rows
-    )
+    viewed = rows
+    if isinstance(method, AsksAgain):
+        # The label view of a run depends on all of its rows, and asking again has the same view.
+        with dependencies.store.read() as db:
+            ids = predictions.all_ids(db, spec.parents[0])
+        viewed = tuple(pair for key, pair in known.items() if key in ids)
     if web is not None:
         web.expect((row.pert for row in rows), (row.gene for row in rows))
     names = spec.options.get("names")
@@ -239,14 +224,6 @@ def load_earlier(store: Store, spec: RunSpec, method: AsksAgain) -> dict[str, Ea
     return found
 
 
-def _rows_of_parent(store: Store, known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
-    """Return the parent's rows, because its label view depends on them, and a run that asks again
-    has the same view."""
-    with store.read() as db:
-        ids = predictions.all_ids(db, spec.parents[0])
-    return tuple(pair for key, pair in known.items() if key in ids)
-
-
 def _view_of(
     known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec
 ) -> Callable[[Pair], LabelView]:
@@ -266,15 +243,6 @@ def _view_of(
         else blinded_view(known.values(), rows)
     )
     return lambda _: view
-
-
-def _refuse_changed(what: str, present: Mapping[str, str], planned: Mapping[str, str]) -> None:
-    """Raise StateError if contents, name → SHA-256, are not those that the run was planned with."""
-    if dict(present) != dict(planned):
-        raise StateError(
-            f"{what}: {_list_contents(present)}, expected {_list_contents(planned)} as planned;"
-            " start a new run"
-        )
 
 
 def _list_contents(contents: Mapping[str, str]) -> str:

@@ -53,23 +53,12 @@ def find_same_run(
                 f"run {name!r}: a parent of the run that would replace it; choose another name"
             )
         if not replace:
-            what = f"{_describe_difference(named, spec)}; choose another name, or use --replace"
-            raise StateError(f"run {name!r} exists with another specification{what}")
+            raise StateError(
+                f"run {name!r} exists with another specification; choose another name, or use"
+                " --replace"
+            )
         refuse_live(workspace.run_folder(named.id))
     return same
-
-
-def _describe_difference(run: Run, spec: RunSpec) -> str:
-    """Return ", made by version 1 of knn, which is now 2" if nothing but the method's version
-    differs, else ""."""
-    version = run.spec.get("version")
-    if version == spec.version or dict(run.spec) != {
-        "method": spec.method,
-        **spec.summary(),
-        "version": version,
-    }:
-        return ""
-    return f", made by version {version} of {spec.method}, which is now {spec.version}"
 
 
 def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:

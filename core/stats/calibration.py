@@ -98,7 +98,9 @@ def reliability(
     mean, binomial = (sum_by_group(code, len(used), each) / rows for each in (p, p * (1 - p)))
     curve = []
     for k, bin_ in enumerate(used):
-        half = _half_width(residual[k].shown, float(binomial[k] / rows[k]))
+        # half of the band: the larger standard error with Student's t
+        shown = residual[k].shown
+        half = float(np.fmax(shown.se, np.sqrt(binomial[k] / rows[k])) * stdtrit(shown.df, 0.975))
         band = np.clip((mean[k] - half, mean[k] + half), 0.0, 1.0)
         curve.append(
             Bin(
@@ -120,12 +122,6 @@ def reliability(
     debiased = max(0.0, float(rows @ (np.abs(distance) - added) / n))
     ece, brier = float(rows @ np.abs(distance) / n), float(np.mean((p - happened) ** 2))
     return Reliability(n, tuple(curve), ece, debiased, brier)
-
-
-def _half_width(residual: Interval, binomial: float) -> float:
-    """Return half the width of a band: the larger standard error with Student's t."""
-    se = np.fmax(residual.se, np.sqrt(binomial))
-    return float(se * stdtrit(residual.df, 0.975))
 
 
 def tie_bounds(positive: ArrayLike, values: ArrayLike, cells: Codes | None = None) -> TieBounds:

@@ -1,5 +1,5 @@
-"""Changes between two runs, row by row: contributions to the change in AUROC, rank movement, and
-agreement."""
+"""Changes between two runs: each row's contribution to the change in AUROC, and the agreement of
+their rankings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from core.stats import validate
 from core.stats.arrays import Codes, Floats, codes_or_one
 from core.stats.auroc import placements
-from core.stats.ranks import midranks, percentiles
+from core.stats.ranks import midranks
 from core.stats.scores_and_labels import Scores, Task, outcome_of, shared_rows, tasks
 
 
@@ -76,17 +76,6 @@ def _changes(before: Task, after: Task, cells: Codes | None) -> RowChanges:
     won = [placed.won[positive].sum() for placed in (placed_before, placed_after)]
     change = float((won[1] - won[0]) / pairs) if pairs > 0 else float("nan")
     return RowChanges(change, contribution, wins, losses, len(moved) - wins - losses)
-
-
-def rank_movement(a: ArrayLike, b: ArrayLike) -> Floats:
-    """Return each row's percentile in b minus its percentile in a, in (-1, 1); NaN if either value
-    is missing."""
-    first, second = validate.numbers("a", a, missing=True), validate.numbers("b", b, missing=True)
-    validate.same_length(a=first, b=second)
-    missing = np.isnan(first) | np.isnan(second)
-    return percentiles(np.where(missing, np.nan, second)) - percentiles(
-        np.where(missing, np.nan, first)
-    )
 
 
 def agreement(a: Scores, b: Scores) -> Agreement:

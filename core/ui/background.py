@@ -121,7 +121,13 @@ class Background:
                 # Log it here: the page that asked does not wait.
                 log.record_error(f"in the background: {type(error).__name__}", error)
                 result = Result(ready=True)
-            self._put(key, result)
+            with self._lock:
+                self._current = None
+                self._asked.pop(key, None)
+                if result is not None:
+                    self._results[key] = result
+                    while len(self._results) > MAX_RESULTS:
+                        self._results.pop(next(iter(self._results)))
 
     def _take(self) -> tuple[Hashable, Callable[[Progress], Any]] | None:
         """Return the next request, once there has been no new one for a moment; None without
@@ -157,15 +163,6 @@ class Background:
                 self._work_until = time.monotonic() + LEAST_WORK_S
                 return
             time.sleep(_PAUSE_S)
-
-    def _put(self, key: Hashable, result: Result | None) -> None:
-        with self._lock:
-            self._current = None
-            self._asked.pop(key, None)
-            if result is not None:
-                self._results[key] = result
-                while len(self._results) > MAX_RESULTS:
-                    self._results.pop(next(iter(self._results)))
 
 
 @st.cache_resource(show_spinner=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import streamlit as st
 
@@ -28,9 +28,7 @@ from core.store.runs import Run
 from core.ui import links
 from core.ui.linked import bind
 from core.ui.loaders.records import calls_tools, filter_choices, matching_ids, says_all_or_nothing
-from core.ui.loaders.scores import ids_unlike
 from core.ui.row_list import ListedRows, Quantity
-from core.ui.shell import PageContext
 from core.ui.widgets import as_text, show_empty
 
 ANY = "any"  # advocate
@@ -41,7 +39,6 @@ BRIEF_CHOICES = {
 }
 ARGUING = {str(n): n for n in range(5)}  # none to all of four advocates
 STEP_METHODS = ("react", "coordinator", "inspect")  # whose traces are of steps
-UNLIKE = "most disagreement with the run compared with first"
 # The quantity of an order, if it is neither probability.
 COUNTED: dict[str, Quantity] = {
     CONFIDENTLY_WRONG: Quantity(
@@ -61,9 +58,6 @@ COUNTED: dict[str, Quantity] = {
     MOST_TOOLS: Quantity("tools", "How many different tools the agent called.", 0),
     MOST_ERRORS: Quantity("errors", "How many of the agent's calls failed.", 0),
     LONGEST: Quantity("length", "The characters of all texts of the trace.", 0),
-    UNLIKE: Quantity(
-        "ranks apart", "The difference between the row's ranks of P(DE) in both runs.", 0
-    ),
 }
 TITLES = {
     **{
@@ -139,22 +133,12 @@ def show_no_match(run: Run) -> None:
     show_empty(f"None of the {run.done:,} rows matches these filters.", take_off)
 
 
-def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> ListedRows:
-    """Show the choice of the rows' order; return the filtered rows in that order.
-
-    The order by disagreement needs another run on the page.
-    """
-    names = {other.id: other.name for other in context.runs if other.id != run.id}
-    other = next((key for key in st.query_params.get_all("with") if key in names), None)
-    orders: list[Order | str] = [order for order in get_args(Order) if _applies(run, order)] + (
-        [UNLIKE] if other else []
-    )
+def choose_rows(run: Run, wanted: RowFilter) -> ListedRows:
+    """Show the choice of the rows' order; return the filtered rows in that order."""
+    orders: list[Order] = [order for order in get_args(Order) if _applies(run, order)]
     if says_all_or_nothing(run.id):  # whose probabilities do not distinguish rows
         orders.sort(key=lambda order: order not in BY_STEPS)
-    chosen = st.selectbox("Order", orders, **bind("order", orders[0]), label_visibility="collapsed")
-    if chosen == UNLIKE and other:
-        return ListedRows(ids_unlike(run.id, other, wanted), "file order", COUNTED[UNLIKE], other)
-    order = cast(Order, chosen)
+    order = st.selectbox("Order", orders, **bind("order", orders[0]), label_visibility="collapsed")
     name = score_name(run, "P(up | DE)" if order.startswith("P(up") else "P(DE)")
     return ListedRows(
         matching_ids(run.id, wanted, order), order, COUNTED.get(order, Quantity(name))

@@ -16,7 +16,6 @@ from core.plots import drawing
 from core.store.predictions import Order
 from core.ui.loaders.cache import cache_by
 from core.ui.loaders.records import list_rows
-from core.ui.loaders.scores import ranks_moved
 
 _HERE = Path(__file__)
 _HTML = """<div class="row-list"><div class="head"><span class="count"></span>
@@ -59,30 +58,23 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class ListedRows:
-    """The rows of a list: their ids in order, the order, and its quantity.
-
-    other: the run (id) whose ranks the order compares with, else "".
-    """
+    """The rows of a list: their ids in order, the order, and its quantity."""
 
     ids: list[str]
     order: Order
     quantity: Quantity
-    other: str = ""
 
 
 @cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
 def load(
-    run: str, pair_ids: tuple[str, ...], order: Order, other: str, quantity: Quantity, count: str
+    run: str, pair_ids: tuple[str, ...], order: Order, quantity: Quantity, count: str
 ) -> bytes:
-    """Return the component's content for the named rows of a run (id). order, other, quantity: see
+    """Return the component's content for the named rows of a run (id). order, quantity: see
     `ListedRows`.
 
     count: the number of these rows.
     """
-    rows = list_rows(run, pair_ids, order)
-    if other:
-        rows = rows.assign(quantity=ranks_moved(run, other).reindex(rows["pair_id"]).to_numpy())
-    return content(rows, quantity, count)
+    return content(list_rows(run, pair_ids, order), quantity, count)
 
 
 def content(rows: pd.DataFrame, quantity: Quantity, count: str) -> bytes:

@@ -107,7 +107,6 @@ def show_list(run: Run, rows: ListedRows, opened: str) -> None:
         run.id,
         shown,
         rows.order,
-        rows.other,
         rows.quantity,
         f"{len(ids):,} of {run.done:,} rows{listed}",
     )

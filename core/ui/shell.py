@@ -75,7 +75,15 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         st.container(key=f"title-{page.url_path}").markdown(f"## {page.title}")
     with background().pause(), _record_unexpected_errors(), explain_errors():
         refresh()
-        context = st.session_state[_CONTEXT] = _choose(workspace, pages, page)
+        settle_runs()
+        choice = sidebar.choose(page.url_path, all_datasets(), predicting_runs())
+        if choice.warning:
+            st.warning(choice.warning)
+        links.set_parameters({"dataset": None, "run": None, **choice.parameters})
+        sidebar.show(PRODUCT, workspace, pages, page, choice)
+        context = st.session_state[_CONTEXT] = PageContext(
+            workspace, choice.dataset, sidebar.runs_of(choice.dataset), choice.run
+        )
         widgets.begin_page(context.workspace, context.dataset, context.run)
         links.begin_page(page.url_path)
         opened = linked.begin_view(
@@ -94,17 +102,6 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
                 st.session_state.pop(_CONTEXT, None)
                 for sentence in linked.describe_unknown(opened):
                     remarks.caption(f":orange[⚠ {as_text(sentence)}]")
-
-
-def _choose(workspace: Workspace, pages: Mapping[str, Sequence[Any]], page: Any) -> PageContext:
-    """Choose dataset and run, set them in the address, and draw the sidebar."""
-    settle_runs()
-    choice = sidebar.choose(page.url_path, all_datasets(), predicting_runs())
-    if choice.warning:
-        st.warning(choice.warning)
-    links.set_parameters({"dataset": None, "run": None, **choice.parameters})
-    sidebar.show(PRODUCT, workspace, pages, page, choice)
-    return PageContext(workspace, choice.dataset, sidebar.runs_of(choice.dataset), choice.run)
 
 
 def _open_workspace() -> Workspace | None:

@@ -119,7 +119,13 @@ def _show_choices(choice: Choice) -> None:
             {each.id: _title(each) for each in all_datasets()},
         )
         if dataset is not None:
-            _show_facts(_title(dataset), describe_dataset(dataset))
+            counts = dataset_counts()
+            counts = counts[counts["dataset"] == dataset.id]
+            without = int(counts["unlabelled"].sum())
+            _show_facts(
+                _title(dataset),
+                f"{int(counts['rows'].sum()) - without:,} labelled · {without:,} not",
+            )
         _show_choice("Run", "run", run.id if run else None, {each.id: each.name for each in listed})
         if run is not None:
             _show_facts(run.name, describe_run(run), choice.why)
@@ -332,15 +338,6 @@ def forget() -> None:
     """Forget the run last shown, since another was chosen or it was deleted."""
     st.session_state.pop(_RUN, None)
     st.session_state.pop(_WHY, None)
-
-
-def describe_dataset(dataset: Dataset) -> str:
-    """Return how many rows of a dataset have a label and how many have none: "7,705 labelled ·
-    1,813 not"."""
-    counts = dataset_counts()
-    counts = counts[counts["dataset"] == dataset.id]
-    without = int(counts["unlabelled"].sum())
-    return f"{int(counts['rows'].sum()) - without:,} labelled · {without:,} not"
 
 
 def describe_run(run: Run) -> str:

@@ -141,7 +141,23 @@ def show_captioned(found: CaptionedFigure, name: str) -> None:
         with st.container(key=f"figure-{name}"):
             st.html(found.drawn.html())
     else:
-        _show_chart(found.drawn, name)
+        found.drawn.update_layout(
+            template=drawing.template("dark" if st.context.theme.type == "dark" else "light")
+        )
+        options: dict[str, Any] = {
+            "theme": None,
+            "key": f"figure-{name}",
+            "config": {"displaylogo": False, "displayModeBar": False},
+        }
+        waiting = _waiting.get()
+        if waiting is None:
+            st.plotly_chart(
+                found.drawn, **options
+            )  # not in an emptied container: the page would jump
+        else:
+            place = st.empty()
+            place.skeleton(height=int(found.drawn.layout.height or drawing.HEIGHT_PX))
+            waiting.append(partial(place.plotly_chart, found.drawn, **options))
     below = st.container(horizontal=True, key=f"below-{name}")
     below.caption(as_text(found.caption))
     with below:
@@ -149,24 +165,6 @@ def show_captioned(found: CaptionedFigure, name: str) -> None:
         show_figure_keepers(name, found)
     with below.popover("Table", icon=":material/download:"):
         show(name, found)
-
-
-def _show_chart(chart: go.Figure, name: str) -> None:
-    chart.update_layout(
-        template=drawing.template("dark" if st.context.theme.type == "dark" else "light")
-    )
-    options: dict[str, Any] = {
-        "theme": None,
-        "key": f"figure-{name}",
-        "config": {"displaylogo": False, "displayModeBar": False},
-    }
-    waiting = _waiting.get()
-    if waiting is None:
-        st.plotly_chart(chart, **options)  # not in an emptied container: the page would jump
-    else:
-        place = st.empty()
-        place.skeleton(height=int(chart.layout.height or drawing.HEIGHT_PX))
-        waiting.append(partial(place.plotly_chart, chart, **options))
 
 
 def flush() -> None:

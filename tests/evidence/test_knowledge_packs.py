@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from core.base.errors import InputError, UnknownFormat
 from core.evidence.knowledge_packs import (
-    Edge,
-    LpsResponse,
     Pack,
     read_knowledge,
     read_knowledge_path,
 )
+from core.evidence.packs import Response
 
 META = {"source": "somewhere"}
 LPS = {"logfc": 0.5, "p_value": 0.0, "p_adj": 1, "mean_lps": 2.0, "mean_ctrl": 0}
@@ -52,7 +51,7 @@ def test_pathways() -> None:
 def test_a_network_names_each_pair_once() -> None:
     pack = read([["B", "A", 700], ["A", "B", 900], ["A", "B", 800], ["C", "C", 999], ["C", "A", 1]])
     assert pack.kind == "network"
-    assert pack.entries == (Edge("A", "B", 900), Edge("A", "C", 1))
+    assert pack.entries == (("A", "B", 900), ("A", "C", 1))
 
 
 def test_regulation() -> None:
@@ -67,7 +66,7 @@ def test_regulation() -> None:
 def test_lps_responses() -> None:
     pack = read({"meta": META, "prior": {"A": LPS}})
     assert pack.kind == "lps_response"
-    assert (pack.source, pack.entries) == ("somewhere", {"A": LpsResponse(0.5, 0.0, 1.0, 2.0, 0.0)})
+    assert (pack.source, pack.entries) == ("somewhere", {"A": Response(0.5, 0.0, 1.0, 2.0, 0.0)})
 
 
 def test_the_hash_is_of_the_bytes(tmp_path: Path) -> None:

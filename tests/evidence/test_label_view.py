@@ -152,11 +152,3 @@ def test_unlabelled_rows_have_a_cell_and_are_seen_by_none() -> None:
     assert TEST.pair_id in folds.cells
     assert all(TEST not in view.rows for view in folds.views)
     assert folds.view_of(TEST) is folds.views[folds.cells[TEST.pair_id]]
-
-
-@pytest.mark.parametrize("k", [1, 0, 2.5, True])
-def test_k_is_a_whole_number_of_at_least_two(k: int) -> None:
-    with pytest.raises(
-        InputError, match=f"folds: k is {k!r}, expected a whole number of at least 2"
-    ):
-        fold_views(PAIRS, k)

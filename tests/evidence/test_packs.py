@@ -2,24 +2,8 @@ from __future__ import annotations
 
 import pickle
 
-import pytest
-
-from core.base.errors import InputError
 from core.evidence.packs import Packs, Partner, Regulated, Source, Table
 from tests.evidence.world import PACKS, SOURCES
-
-
-def test_a_pack_needs_a_source() -> None:
-    with pytest.raises(
-        InputError,
-        match="knowledge packs: edges, signs without a source, expected a name and a SHA-256",
-    ):
-        Packs(
-            descriptions={"Il6": "x"},
-            edges=[],
-            signs={},
-            sources={"descriptions": SOURCES["descriptions"]},
-        )
 
 
 def test_a_source_shows_the_first_twelve_characters_of_its_hash() -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from core.base.types import Evidence, Label, Pair
 from core.evidence.label_view import LabelView
-from core.evidence.packs import PACK_NAMES, Packs, Source
+from core.evidence.packs import PACK_NAMES, Packs, Response, Source
 from core.evidence.registry import TOOLS, gather
 from core.evidence.tool import Tool
 
@@ -65,7 +65,10 @@ PACKS = Packs(
         ("Bcl6", "Cxcl10"): -1,
         ("Spi1", "Cxcl10"): 0,
     },
-    responses={"Cxcl10": (2.5, 1e-9, 0.0, 3.0, 0.5), "Actb": (-0.1, 0.5, 0.75, 4.0, 4.1)},
+    responses={
+        "Cxcl10": Response(2.5, 1e-9, 0.0, 3.0, 0.5),
+        "Actb": Response(-0.1, 0.5, 0.75, 4.0, 4.1),
+    },
     sources=SOURCES,
 )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from core.base.errors import DeskError, InputError
+from core.base.errors import DeskError
 from core.base.net.server_access import ServerAccess
 from core.llm.call_settings import CallSettings
 from core.llm.client import Client
@@ -578,11 +578,6 @@ def test_a_call_that_waits_does_not_hold_a_place() -> None:
     with serving(play(busy(), Canned(completion()))) as (url, _):
         run_together(url, work, concurrency=1, sleep=until_the_other_is_done)
     assert order == ["second", "first"]
-
-
-def test_a_client_needs_room_for_one() -> None:
-    with pytest.raises(InputError, match="concurrency is 0, expected 1 or more"):
-        Client(endpoint("http://127.0.0.1:9/v1"), concurrency=0)
 
 
 def test_a_cancelled_call_ends_and_gives_its_place_back() -> None:

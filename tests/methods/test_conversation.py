@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from core.base.errors import InputError
 from core.base.fields.record import read_options
 from core.base.types import Call, Label
 from core.llm.answers import Unread
@@ -172,11 +171,6 @@ def test_a_shared_call_that_fails_fails_every_row_that_waits_and_is_made_again_b
         0,
         1,
     ]  # the failed call belongs to the row that made it
-
-
-def test_without_a_client_nobody_is_asked() -> None:
-    with pytest.raises(InputError, match="no model server is given, expected one for JUDGE"):
-        asyncio.run(RowConversation(context(METHOD), TEST).ask(ANYONE, WORDS))
 
 
 def test_together_ends_everything_before_it_raises_the_first_failure() -> None:

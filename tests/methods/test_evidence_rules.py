@@ -11,7 +11,7 @@ import pytest
 from core.base.fields.record import options_of
 from core.base.types import Flag, Label, Pair, RowResult
 from core.evidence.label_view import LabelView
-from core.evidence.packs import Packs
+from core.evidence.packs import Packs, Response
 from core.methods.evidence_rules import METHOD, RULES
 from tests.evidence.world import PACKS, TEST, pair
 from tests.methods.world import BLIND, VIEW, context
@@ -88,7 +88,7 @@ def test_programs(gene: str, de: float, up: float) -> None:
 
 
 def test_a_gene_that_is_hardly_expressed_is_called_less_often() -> None:
-    packs = replace(PACKS, responses={"Il6": (-4.0, 0.0, 0.01, 0.05, 0.09)})
+    packs = replace(PACKS, responses={"Il6": Response(-4.0, 0.0, 0.01, 0.05, 0.09)})
     # The response counts up to 3: 0.15 · 3 − 0.4.
     assert predict(pair("Zzz_Il6", None, "test"), BLIND, packs).prediction.p_de == pytest.approx(
         sigmoid(0.45 - 0.4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -329,11 +328,6 @@ def test_a_prompt_that_may_be_too_long_is_not_sent() -> None:
         assert request_counts(url)["/v1/chat/completions"] == 3  # and nothing else was asked
         with pytest.raises(RowFailed, match="an upper bound"):
             predict(METHOD, url, template=words)
-
-
-def test_without_a_server_the_row_fails_and_says_so() -> None:
-    with pytest.raises(RowFailed, match="no model server is given"):
-        asyncio.run(METHOD.predict_row(TEST, context(METHOD)))
 
 
 def test_an_unknown_model_is_refused() -> None:

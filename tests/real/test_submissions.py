@@ -175,5 +175,7 @@ def test_through_the_commands(
     fused = shared_data / "perturbagent" / "track_b_knn_fusion.zip"
     done = core(folder, "check", str(fused), "--track", "B")
     assert done.status == 0
-    assert done.out.startswith(f"{fused}: valid for track B\nagainst the rules: 2\n  prompt_missing: ")
+    assert done.out.startswith(
+        f"{fused}: valid for track B\nagainst the rules: 2\n  prompt_missing: "
+    )
     assert "1,813 rows: Slc35b1_Pdia6" in done.out

@@ -17,7 +17,6 @@ from core.features.importing.import_target import ImportOptions
 from core.features.importing.imported_rows import undo
 from core.methods.base import methods, packs_read
 from core.runs import launch, packs, run_control
-from core.runs.dependencies import read_no_pack
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
 from core.store import evidence
@@ -238,8 +237,3 @@ def test_the_demo_whose_genes_are_of_no_organism_reads_any(workspace: Workspace)
         == {"edges", "signs"}
     )
     assert packs.pack_hashes(workspace, "human") == {}
-
-
-def test_where_nobody_knows_packs_a_plan_with_some_is_refused() -> None:
-    with pytest.raises(StateError, match=r"none is known here, expected edges abc as planned"):
-        read_no_pack({"edges": "abc"})

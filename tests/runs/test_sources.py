@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from core.base.errors import InputError
 from core.evidence.tools.literature import Article
 from core.methods.debate import METHOD
 from core.runs import launch, run_control
-from core.runs.dependencies import Dependencies, source_client
 from core.runs.request import RunRequest
 from core.runs.workspace import Workspace
 from core.store import evidence
@@ -86,17 +84,3 @@ def test_a_run_asks_public_sources_once_and_another_takes_what_they_said(tmp_pat
     ]
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY.encode() not in kept
-
-
-def test_a_world_without_addresses_cannot_make_such_a_run(tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path, 1)
-    spec = launch.resolve(
-        workspace, RunRequest("debate", "bmdm", {"sources": "web"}, "split=test", model=MODEL)
-    )
-    with pytest.raises(
-        InputError, match="sources: web, but no addresses of public sources are known here"
-    ):
-        source_client(Dependencies(workspace.store), spec)
-    assert (
-        source_client(Dependencies(workspace.store), replace(spec, options={})) is None
-    )  # a run from before there was a choice

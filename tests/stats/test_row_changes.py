@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from scipy.stats import spearmanr
 
-from core.base.errors import InputError
 from core.stats.official_score import point_score
-from core.stats.row_changes import agreement, rank_movement, row_changes
+from core.stats.row_changes import agreement, row_changes
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from tests.stats.oracles import scored_rows, some_rows, wins
 
@@ -68,16 +67,6 @@ def test_without_labels_nothing_changes() -> None:
     )
     assert np.isnan(de.change)
     assert (de.contribution.tolist(), de.wins, de.losses, de.even) == ([0.0, 0.0], 0, 0, 0)
-
-
-def test_rank_movement_is_the_difference_of_percentiles() -> None:
-    # percentiles of a: 1/4, 2/4, 3/4; of b: 3/4, 1/4, 2/4
-    assert rank_movement([1, 2, 3], [9, 7, 8]).tolist() == [0.5, -0.25, -0.25]
-    moved = rank_movement([1, np.nan, 3, 2], [9, 7, np.nan, 8])
-    assert np.isnan(moved).tolist() == [False, True, True, False]
-    assert moved[0] == pytest.approx(1 / 3)  # of the two rows that both have: 1/3 to 2/3
-    with pytest.raises(InputError, match="a has 2, b has 1"):
-        rank_movement([1, 2], [1])
 
 
 def test_agreement_equals_scipy() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import get_args
 
-import numpy as np
 import pytest
-from scipy.stats import rankdata
 
 from core.features.importing.actions import import_upload
 from core.runs.workspace import Workspace
@@ -18,30 +16,13 @@ from core.store.predictions import (
     MOST_ARGUED,
     MOST_ERRORS,
     Order,
-    RowFilter,
 )
-from core.ui.filters import COUNTED, UNLIKE
+from core.ui.filters import COUNTED
 from tests import cases
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import drawn, listed, text_of
 
-RUN, OTHER = "simulated debate", "simulated collapsed debate"
-
-
-@pytest.mark.soak
-def test_rows_that_another_run_ranks_otherwise_come_first(
-    glance: Visit, little_demo: Workspace
-) -> None:
-    with little_demo.store.read() as db:
-        run, other = runs.find(db, RUN).id, runs.find(db, OTHER).id
-        ids = predictions.find_pair_ids(db, run, RowFilter())
-        frames = [
-            predictions.frame(db, each).set_index("pair_id")["p_de"].reindex(ids).to_numpy()
-            for each in (run, other)
-        ]
-    moved = np.abs(np.round(rankdata(frames[1]) - rankdata(frames[0]), 6))
-    app = glance(little_demo, "rows", run=run, order=UNLIKE, **{"with": other})
-    assert listed(app) == [ids[i] for i in np.argsort(-moved, kind="stable")]
+RUN = "simulated debate"
 
 
 @pytest.mark.soak
@@ -50,7 +31,6 @@ def test_an_order_is_offered_where_it_means_something(
 ) -> None:
     orders = visit(little_demo, "rows", run=RUN).selectbox(key="order").options
     assert {CONFIDENTLY_WRONG, MOST_ARGUED, ADVOCATES_DISAGREE} <= set(orders)
-    assert UNLIKE not in orders  # no other run is chosen
     app = visit(small_workspace, "rows", run="debate", order=CONFIDENTLY_WRONG)
     assert listed(app) == ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]
     assert (drawn(app)["name"], drawn(app)["meaning"]) == (

@@ -95,23 +95,24 @@ async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str 
     genes: dict[str, list[JsonObject]] = {}
     for hit in await client.send(SITE, _request(symbols), partial(parse_json, list[_Hit])) or []:
         if hit.symbol.casefold() == hit.query.casefold():
-            genes.setdefault(hit.query, []).append(_gene(hit))
+            processes, pathways = hit.go.BP, hit.pathway.kegg
+            terms = {
+                term.term for term in (processes if isinstance(processes, list) else [processes])
+            }
+            names = [
+                pathway.name for pathway in (pathways if isinstance(pathways, list) else [pathways])
+            ]
+            kegg = list(dict.fromkeys(_ORGANISM.sub("", name) for name in names))
+            genes.setdefault(hit.query, []).append(
+                {
+                    "symbol": hit.symbol,
+                    "name": hit.name,
+                    "summary": hit.summary,
+                    "go_bp": sorted(terms),
+                    "kegg": kegg,
+                }
+            )
     return {symbol: json.dumps(listed) for symbol, listed in genes.items()}
-
-
-def _gene(hit: _Hit) -> JsonObject:
-    """Return a gene as the source describes it; go_bp is sorted, kegg is in the source's order."""
-    processes, pathways = hit.go.BP, hit.pathway.kegg
-    terms = {term.term for term in (processes if isinstance(processes, list) else [processes])}
-    names = [pathway.name for pathway in (pathways if isinstance(pathways, list) else [pathways])]
-    kegg = list(dict.fromkeys(_ORGANISM.sub("", name) for name in names))
-    return {
-        "symbol": hit.symbol,
-        "name": hit.name,
-        "summary": hit.summary,
-        "go_bp": sorted(terms),
-        "kegg": kegg,
-    }
 
 
 BATCH = Batch(SITE, lambda symbol: _request([symbol]), _fetch, MAX_SYMBOLS)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from core.base.net.response_cache import CachedResponse
 from core.base.types import JsonObject
 from core.evidence.packs import Partner, Table
 from core.evidence.source_client import Batch, SourceClient, describe_source
@@ -59,26 +58,6 @@ SITE = Site(
     read_version=_read_version,
     identify=lambda settings: {"caller_identity": f"{_CALLER} {settings.contact}".strip()},
 )
-
-
-async def fetch_partners(
-    client: SourceClient, symbol: str
-) -> tuple[dict[str, tuple[Partner, ...]], CachedResponse]:
-    """Return the partners of the proteins whose name equals this symbol in any case, by name, and
-    the response.
-
-    The highest score comes first, equal scores in alphabetical order. Raise SourceError.
-    """
-    # Only names of the same kind are fetched beside: there are many more genes than perturbations,
-    # and few may be needed.
-    expected = client.perts if symbol in client.perts else client.genes
-    response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), expected)
-    partners: dict[str, list[tuple[str, int]]] = json.loads(response.body or "{}")
-    return {
-        name: tuple(Partner(*partner) for partner in listed)
-        for name, listed in partners.items()
-        if listed
-    }, response
 
 
 def _partners_request(identifiers: Collection[str]) -> SourceRequest:
@@ -139,9 +118,19 @@ async def _ask(query: Query) -> Answer:
 async def partner_table(query: Query) -> tuple[Table[tuple[Partner, ...]], datetime | None]:
     """Return the partners by symbol, of the pack or as STRING knows them, and when STRING gave
     them. Raise SourceError."""
-    if query.client is None:
+    client, symbol = query.client, query.symbol
+    if client is None:
         return query.packs.partner_table, None
-    partners, response = await fetch_partners(query.client, query.symbol)
+    # Only names of the same kind are fetched beside: there are many more genes than perturbations,
+    # and few may be needed.
+    expected = client.perts if symbol in client.perts else client.genes
+    response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), expected)
+    listed: dict[str, list[tuple[str, int]]] = json.loads(response.body or "{}")
+    partners = {
+        name: tuple(Partner(*partner) for partner in found)
+        for name, found in listed.items()
+        if found
+    }
     return Table(partners, describe_source(SITE, response)), response.retrieved_at
 
 

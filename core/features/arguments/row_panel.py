@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from core.features.arguments.findings import FindingKind, kinds, load_findings
+from core.features.arguments.findings import kinds, load_findings
 from core.features.arguments.readings import answers_rubric
 from core.runs.workspace import Workspace
-from core.store import Cursor, runs
+from core.store import runs
 from core.store.runs import Run
 from core.ui.results import show_table
 
@@ -31,15 +31,10 @@ def show(
             newest = next(
                 (each for each in finished if answers_rubric(each, kind.schema.rubric)), None
             )
-            if newest is not None and (rows := findings_of_row(db, newest.id, pair, kind)):
+            if newest is None:
+                continue
+            listed = load_findings(db, kind, newest.id, pair)[1].to_dict("records")
+            rows = [kind.row(finding) for finding in listed if not finding["is_answer"]]
+            if rows:
                 with st.expander(f"{kind.name.capitalize()} ({len(rows)})"):
                     show_table(pd.DataFrame(rows).dropna(axis=1, how="all"), f"row-{kind.name}")
-
-
-def findings_of_row(
-    db: Cursor, reading: str, pair: str, kind: FindingKind
-) -> list[dict[str, object]]:
-    """Return the findings of a reading (id) in a row as rows of a table, without those that only
-    answer its question."""
-    listed = load_findings(db, kind, reading, pair)[1].to_dict("records")
-    return [kind.row(finding) for finding in listed if not finding["is_answer"]]

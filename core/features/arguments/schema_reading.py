@@ -145,6 +145,14 @@ def count(db: Cursor, kind: FindingKind, run: Run, reading: Run) -> SchemaReadin
     asked, findings = load_findings(db, kind, reading.id)
     texts = asked[asked["answer"] != ""]
     others = findings[~findings["is_answer"]]
+    rows, read = load_scored_rows(db, run.id), texts["pair_id"].drop_duplicates()
+    tried = []
+    for name in kind.worth if rows.arrays.outcome.labelled.any() else ():
+        having = read.isin(others.loc[kind.which[name](others), "pair_id"])
+        if having.any() and not having.all():
+            what = f"{kind.schema.listed.removesuffix('s')} that is {name}"
+            answers = pd.DataFrame({"pair_id": read, "answer": np.where(having, "yes", "no")})
+            tried.append((Rubric(what, f"Has a text of the row a {what}?", unit="row"), answers))
     return SchemaReading(
         kind,
         kind.name,
@@ -163,7 +171,7 @@ def count(db: Cursor, kind: FindingKind, run: Run, reading: Run) -> SchemaReadin
         replies="rebuttal" in traces.text_counts(db, run.id),
         roles=count_answers(kind.schema.rubric, asked),
         counts=tuple(count_by_role(kind, texts, findings)),
-        worth=_worth(db, kind, run, texts, others),
+        worth=rubric_worth(rows, load_outcomes(db, rows), tried) if tried else None,
         findings=tuple(findings.astype(object).where(findings.notna(), None).to_dict("records")),
     )
 
@@ -183,19 +191,3 @@ def count_by_role(
             row | {_key(name): int(which(others).sum()) for name, which in kind.which.items()}
         )
     return rows
-
-
-def _worth(
-    db: Cursor, kind: FindingKind, run: Run, texts: pd.DataFrame, others: pd.DataFrame
-) -> RubricWorth | None:
-    """Compare rows with and without a finding of each sort; None without labels, and where all or
-    no rows have one."""
-    rows, read = load_scored_rows(db, run.id), texts["pair_id"].drop_duplicates()
-    tried = []
-    for name in kind.worth if rows.arrays.outcome.labelled.any() else ():
-        having = read.isin(others.loc[kind.which[name](others), "pair_id"])
-        if having.any() and not having.all():
-            what = f"{kind.schema.listed.removesuffix('s')} that is {name}"
-            answers = pd.DataFrame({"pair_id": read, "answer": np.where(having, "yes", "no")})
-            tried.append((Rubric(what, f"Has a text of the row a {what}?", unit="row"), answers))
-    return rubric_worth(rows, load_outcomes(db, rows), tried) if tried else None

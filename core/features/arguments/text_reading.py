@@ -121,10 +121,7 @@ class TextReading(ConversationMethod, Generic[ItemT, ValueT]):
     ) -> RowResult:
         """Ask about every item of the row. One whose answer cannot be read has an event that says
         so, and flags the row."""
-        if context.texts is None:
-            raise InputError(
-                f"{pair.pair_id}: no texts are given, expected those of the run that is read"
-            )
+        assert context.texts is not None
         options = context.options
         items, prompts = (
             self.items(context.texts.of_row[pair.pair_id], options),

@@ -101,7 +101,20 @@ def plan_again(workspace: Workspace, request: AgainRequest) -> AgainPlan:
     loader = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset))
     arms = [_plan_arm(workspace, run, request, (), loader)]
     asked, unchanged = arms[0]
-    _refuse_changed(workspace, run, unchanged)
+    if run.status != "done":
+        [present] = overview.with_present_states(workspace, [run])
+        raise StateError(
+            f"run {run.name}: is {present.status}, expected a finished run: the labels that a row"
+            " may see depend on all rows"
+        )
+    compared = {
+        "the rows or labels of its dataset": (
+            run.spec.get("dataset_sha256"),
+            unchanged.dataset_sha256,
+        ),
+        "its prompts": (run.spec.get("prompts_sha256"), unchanged.prompts_sha256),
+    }
+    refuse_changed(run, [what for what, (before, now) in compared.items() if before != now])
     if request.changes:
         pair = load_pairs(workspace.store, run.dataset)[request.row]
         change_cards(items, request.changes, pair)
@@ -143,22 +156,6 @@ def _plan_arm(
     about = f"{run.name[:60]}: {request.row[:60]} asked again, {describe_changes(changes)}"[:120]
     name = f"{about} (the {who}, {request.repeats} times, {spec.key[:_KEY_DIGITS]})"
     return replace(asked, name=name), spec
-
-
-def _refuse_changed(workspace: Workspace, run: Run, again: RunSpec) -> None:
-    """Raise StateError if asking without changes would not repeat the questions, since the rows,
-    labels or prompts have changed."""
-    if run.status != "done":
-        [present] = overview.with_present_states(workspace, [run])
-        raise StateError(
-            f"run {run.name}: is {present.status}, expected a finished run: the labels that a row"
-            " may see depend on all rows"
-        )
-    compared = {
-        "the rows or labels of its dataset": (run.spec.get("dataset_sha256"), again.dataset_sha256),
-        "its prompts": (run.spec.get("prompts_sha256"), again.prompts_sha256),
-    }
-    refuse_changed(run, [what for what, (before, now) in compared.items() if before != now])
 
 
 def start(workspace: Workspace, plan: AgainPlan) -> None:

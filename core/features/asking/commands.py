@@ -54,21 +54,20 @@ def ask(
     if asked.run.status == "interrupted":
         raise KeyboardInterrupt  # its worker took the signal for itself
     answer = asking.answer_of(context.obj, asked.run.id, asked.pair.pair_id)
-    show(_shape(answer), "\n\n".join([*_argument(answer), _sentence(answer)]))
-
-
-def _shape(answer: Answer) -> dict[str, Any]:
     numbers, run = answer.numbers, answer.run
     names = ("p_de", "p_up_given_de", "prediction_up", "prediction_down", "tokens", "flags")
-    return {
-        **{name: plain(numbers[name]) for name in ("pert", "gene", *names)},
-        **{name: getattr(run, name) for name in ("name", "method", "model")},
-        "row": numbers["pair_id"],
-        "run": run.id,
-        "simulated": run.model == SCRIPTED,
-        "trace": plain(answer.events),
-        "evidence": plain(answer.dossier),
-    }
+    show(
+        {
+            **{name: plain(numbers[name]) for name in ("pert", "gene", *names)},
+            **{name: getattr(run, name) for name in ("name", "method", "model")},
+            "row": numbers["pair_id"],
+            "run": run.id,
+            "simulated": run.model == SCRIPTED,
+            "trace": plain(answer.events),
+            "evidence": plain(answer.dossier),
+        },
+        "\n\n".join([*_argument(answer), _sentence(answer)]),
+    )
 
 
 def _argument(answer: Answer) -> Iterator[str]:

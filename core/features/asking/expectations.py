@@ -63,8 +63,6 @@ def expect(workspace: Workspace, run: str, pair_id: str, expected: Expected | No
     dataset, label = _label_of(workspace, run, pair_id)
     if label is None:
         raise InputError(f"row {pair_id}: has no label, expected a labelled row")
-    if expected not in (None, *EXPECTED):
-        raise InputError(f"expected: got {expected!r}, expected {', '.join(EXPECTED)}")
     if expectation_of(workspace, run, pair_id) is not None:
         raise StateError(
             f"row {pair_id}: its label was shown to {workspace.settings.author} before; the first"

@@ -125,15 +125,18 @@ def build_world(rng: np.random.Generator) -> World:
         for size, group in zip(SIZES, groups, strict=True)
     }
     covered = rng.random(n) >= UNCOVERED
-    return World(_symbols(n, rng), groups[0][0], program, effect, embedding, covered, rows)
-
-
-def _symbols(n: int, rng: np.random.Generator) -> tuple[str, ...]:
-    """Return symbols that exist nowhere: Sim, two syllables and a digit."""
     # those end in slurs
     syllables = [c + v for c, v in product("bdklmnrstv", "aeiou") if c + v not in ("ki", "ke")]
     names = ["Sim" + "".join(parts) for parts in product(syllables, syllables, ["", *"123456789"])]
-    return tuple(rng.choice(names, n, replace=False).tolist())
+    return World(
+        tuple(rng.choice(names, n, replace=False).tolist()),
+        groups[0][0],
+        program,
+        effect,
+        embedding,
+        covered,
+        rows,
+    )
 
 
 def _sample_rows(

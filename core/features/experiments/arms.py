@@ -113,34 +113,34 @@ class ArmRuns:
         fused from is not there."""
         name = self._name(arm.name, cut, seed if calls_model(arm, self.experiment.every) else None)
         if arm.fused is not None:
-            return self._fusion(arm, cut, seed, name)
+            fused = arm.fused
+            base = self.run_of(self.arm(fused.base), cut, seed)
+            if isinstance(fused.other, str):
+                other: Run | None = self._existing(fused.other)
+            else:
+                about = self._name(f"kNN of {arm.name}", cut, None)
+                knn = RunRequest(
+                    "knn", self.experiment.dataset, fused.other, self.experiment.rows, about
+                )
+                other = self._finish(self._under_cut(knn, cut))
+            if base is None or other is None:
+                return None
+            w_de, w_dir = fused.weights
+            settings = FusionSettings(
+                base.id, (other.id,), (w_de,), (w_dir,), by_agreement=fused.by_agreement
+            )
+            return RunRequest(
+                "fusion",
+                self.experiment.dataset,
+                fusion_options(settings),
+                self.experiment.rows,
+                name,
+            )
         assert arm.request is not None, arm.name
         return replace(
             self._under_cut(under_seed(arm.request, seed), cut),
             rows=self.experiment.rows,
             name=name,
-        )
-
-    def _fusion(self, arm: Arm, cut: int, seed: int, name: str) -> RunRequest | None:
-        assert arm.fused is not None
-        fused = arm.fused
-        base = self.run_of(self.arm(fused.base), cut, seed)
-        if isinstance(fused.other, str):
-            other: Run | None = self._existing(fused.other)
-        else:
-            about = self._name(f"kNN of {arm.name}", cut, None)
-            knn = RunRequest(
-                "knn", self.experiment.dataset, fused.other, self.experiment.rows, about
-            )
-            other = self._finish(self._under_cut(knn, cut))
-        if base is None or other is None:
-            return None
-        w_de, w_dir = fused.weights
-        settings = FusionSettings(
-            base.id, (other.id,), (w_de,), (w_dir,), by_agreement=fused.by_agreement
-        )
-        return RunRequest(
-            "fusion", self.experiment.dataset, fusion_options(settings), self.experiment.rows, name
         )
 
     def _under_cut(self, request: RunRequest, cut: int) -> RunRequest:
@@ -186,7 +186,22 @@ class ArmRuns:
                 raise
             return None
         if self.experiment.again and arm is self.experiment.base:
-            _refuse_changed(self._loader.run(self.experiment.again), spec)
+            run = self._loader.run(self.experiment.again)
+            read = {
+                name: sha256
+                for name, sha256 in run.spec.get("packs", {}).items()
+                if name in spec.packs
+            }
+            compared = {
+                "its method's version": (run.spec.get("version"), spec.version),
+                "its method's prompts": (run.spec.get("prompts_sha256", ""), spec.prompts_sha256),
+                "the rows or labels of its dataset": (
+                    run.spec.get("dataset_sha256"),
+                    spec.dataset_sha256,
+                ),
+                "the knowledge packs": (read, dict(spec.packs)),
+            }
+            refuse_changed(run, [what for what, (before, now) in compared.items() if before != now])
         return spec
 
     def _spec(self, request: RunRequest) -> RunSpec:
@@ -246,21 +261,6 @@ def refuse_meeting_seeds(arm: Arm, seeds: Sequence[int]) -> None:
             f" {SEED_STEP:,}, as those of asking again do, so they would share answers; expected"
             " other seeds"
         )
-
-
-def _refuse_changed(run: Run, again: RunSpec) -> None:
-    """Raise StateError if asking a run again would not ask the same: method, rows or packs changed
-    since it was made."""
-    read = {
-        name: sha256 for name, sha256 in run.spec.get("packs", {}).items() if name in again.packs
-    }
-    compared = {
-        "its method's version": (run.spec.get("version"), again.version),
-        "its method's prompts": (run.spec.get("prompts_sha256", ""), again.prompts_sha256),
-        "the rows or labels of its dataset": (run.spec.get("dataset_sha256"), again.dataset_sha256),
-        "the knowledge packs": (read, dict(again.packs)),
-    }
-    refuse_changed(run, [what for what, (before, now) in compared.items() if before != now])
 
 
 def answered_rows(workspace: Workspace, run: Run, wanted: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -50,7 +50,19 @@ def look_at(
         with suppress(ReadOnly):
             write_looked(workspace, dataset, new)
     found = known | new
-    others = _results_beside(workspace, dataset, found)
+    # the p of the ledger's results on the dataset, but for one about each of these comparisons
+    with workspace.store.read() as db:
+        name = next((each.name for each in datasets.list_all(db) if each.id == dataset), "")
+        entries = ledger_table.list_all(db)
+    left, others = set(found), list[float]()
+    for entry in entries:
+        about = (entry.source, entry.dataset, entry.kind)
+        if about == (HERE, name, "result") and entry.z is not None:
+            pair = pair_of_entry(entry)
+            if pair in left:
+                left.discard(pair)
+            else:
+                others.append(p_of(entry))
     adjusted = dict(zip(found, holm([*found.values(), *others]).tolist(), strict=False))
     return [CountedComparison(len(found) + len(others), p, adjusted[pair]) for pair, p in asked]
 
@@ -72,29 +84,6 @@ def looked_by_dataset(workspace: Workspace) -> dict[str, dict[Pair, float]]:
     with workspace.store.read() as db:
         known = datasets.list_all(db)
     return {each.name: read_looked(workspace, each.id) for each in known}
-
-
-def _results_beside(
-    workspace: Workspace, dataset: str, looked: Mapping[Pair, float]
-) -> list[float]:
-    """Return the p of the results of the ledger on a dataset (id), but for one about each of these
-    comparisons."""
-    with workspace.store.read() as db:
-        name = next((each.name for each in datasets.list_all(db) if each.id == dataset), "")
-        entries = ledger_table.list_all(db)
-    left, others = set(looked), list[float]()
-    for entry in entries:
-        if (entry.source, entry.dataset, entry.kind) == (
-            HERE,
-            name,
-            "result",
-        ) and entry.z is not None:
-            pair = pair_of_entry(entry)
-            if pair in left:
-                left.discard(pair)
-            else:
-                others.append(p_of(entry))
-    return others
 
 
 def pair_of(a: str, b: str) -> Pair:

@@ -94,7 +94,16 @@ def _show_form(context: PageContext, dataset: Dataset, kind: Kind) -> dict[str, 
 def _show_setting(context: PageContext, dataset: Dataset, kind: Kind, option: Option) -> Any:
     owner = f"experiment-{kind.name}"
     if option.name == "rows" and option.default == "":
-        return _show_rows(context, option, owner)
+        most = context.run.done if context.run else _SAMPLE
+        usual = min(_SAMPLE, most or _SAMPLE)
+        n = st.number_input(
+            "Rows",
+            1,
+            value=usual,
+            help=f"{option.about.help} The run that is open has {most:,}.",
+            **bind(f"{owner}-rows", usual),
+        )
+        return "" if context.run and n >= most else f"sample={n}"
     if option.name == "text":
         return st.text_area(
             "TOML file", height=240, key=f"spec-{kind.name}", help=option.about.help
@@ -102,20 +111,6 @@ def _show_setting(context: PageContext, dataset: Dataset, kind: Kind, option: Op
     if option.about.names in SOURCES:
         return show_option(dataset, owner, option)
     return show_control(option, key_of(option, f"{owner}-"))
-
-
-def _show_rows(context: PageContext, option: Option, owner: str) -> str:
-    """Show how many rows are asked; "" for all of the run."""
-    most = context.run.done if context.run else _SAMPLE
-    usual = min(_SAMPLE, most or _SAMPLE)
-    n = st.number_input(
-        "Rows",
-        1,
-        value=usual,
-        help=f"{option.about.help} The run that is open has {most:,}.",
-        **bind(f"{owner}-rows", usual),
-    )
-    return "" if context.run and n >= most else f"sample={n}"
 
 
 def _show_plan(context: PageContext, kind: Kind, chosen: dict[str, Any]) -> None:

@@ -15,12 +15,12 @@ from core.base.errors import InputError
 from core.base.result import Figure, Table, hidden, inline
 from core.scoring.compare_runs import change_sentence
 from core.scoring.sentences import scored_text
-from core.stats.arrays import Bools, Codes, Floats
+from core.stats.arrays import Bools, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import estimates
 from core.stats.official_score import MEAN
 from core.stats.ranks import round_for_ranks
-from core.stats.scores_and_labels import Outcome, ScoredRows, Scores, tasks
+from core.stats.scores_and_labels import ScoredRows, Scores, tasks
 from core.stats.selection_optimism import DEFAULT_CUTS, CutPlan, Optimism, selection_optimism
 from core.transfer.fusion import FusionComparison, LiveFusion, fuse, shares_of, weights_of
 
@@ -75,7 +75,12 @@ def weight_grid(live: LiveFusion, weights: GridWeights) -> WeightGrid:
     scores = _scores(live, weights)
     # Rounded, so that the first of equally good weights is the best, whatever the rounding of their
     # sums.
-    de, direction = round_for_ranks([_values(live.outcome, some, live.cells) for some in scores]).T
+    de, direction = round_for_ranks(
+        [
+            influence_within_cells(tasks(live.outcome, some), live.cells).values[:, 0]
+            for some in scores
+        ]
+    ).T
     if np.isnan([de, direction]).any():
         raise InputError(
             "labels: not both classes of DE and of DIR; expected labelled rows of all of them"
@@ -113,11 +118,6 @@ def _scores(live: LiveFusion, weights: GridWeights) -> list[Scores]:
         fuse(live.percentiles, weights_of(de, up)).scores()
         for de, up in zip(weights.de, weights.dir, strict=True)
     ]
-
-
-def _values(outcome: Outcome, scores: Scores, cells: Codes | None) -> Floats:
-    """Return DE and DIR, of shape (2,)."""
-    return influence_within_cells(tasks(outcome, scores), cells).values[:, 0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,6 @@ described the set."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +18,7 @@ from core.base.workbook import encode
 from core.evidence.packs import Packs
 from core.features.perturbqa.summaries import rouge_1_recall, summary_request
 from core.llm.client import Client
-from core.llm.endpoint import Endpoint, asks_several
+from core.llm.endpoint import asks_several
 from core.llm.errors import ModelError
 from core.llm.kept_answer import ReplyCache
 from core.runs import launch, model_servers, packs
@@ -68,25 +67,17 @@ def summarise_gene_sets(
     # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
     known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))
     cache = ReplyCache(workspace.settings.cache / CACHE)
-    rows = asyncio.run(_summarise_all(sets, server, cache, chosen, known, asked.seed))
+
+    async def summarise_all() -> list[tuple[object, ...]]:
+        async with Client(server, cache=cache) as client:
+            asking = (_summarise(each, client, chosen, known, asked.seed) for each in sets)
+            return list(await asyncio.gather(*asking))
+
+    rows = asyncio.run(summarise_all())
     table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"rouge1_recall": float})
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, encode(table, "csv"))
     return SummarisedSets(path, chosen, table)
-
-
-async def _summarise_all(
-    sets: Sequence[GeneSet],
-    server: Endpoint,
-    cache: ReplyCache,
-    model: str,
-    known: Packs,
-    seed: int,
-) -> list[tuple[object, ...]]:
-    async with Client(server, cache=cache) as client:
-        return list(
-            await asyncio.gather(*(_summarise(each, client, model, known, seed) for each in sets))
-        )
 
 
 async def _summarise(

@@ -127,9 +127,13 @@ async def summarise(
         )
     if relations:
         knowledge = "\n".join(filter(None, (relations, partners)))
-        summary = await ask(
-            "summary with relations", relations_messages(role, symbol, summary, knowledge, options)
+        text = fill(
+            prompt_text(f"summer_{role}_relations"),
+            gene=symbol,
+            summary=summary or "No database describes it.",
+            knowledge=knowledge,
         )
+        summary = await ask("summary with relations", _messages(options, text))
     return GeneSummary(summary, tuple(events), known.evidence)
 
 
@@ -209,20 +213,6 @@ def rouge_1_recall(label: str, phrase: str) -> float:
 def system_prompt(options: Mapping[str, Any]) -> str:
     """Return the system prompt of every call."""
     return fill(prompt_text("summer_system"), cell_desc=cell_desc(options))
-
-
-def relations_messages(
-    role: Role, gene: str, summary: str, knowledge: str, options: Mapping[str, Any]
-) -> Messages:
-    """Return the request for a summary with relations. summary: the first, "" without one.
-    knowledge: of genes one step away."""
-    text = fill(
-        prompt_text(f"summer_{role}_relations"),
-        gene=gene,
-        summary=summary or "No database describes it.",
-        knowledge=knowledge,
-    )
-    return _messages(options, text)
 
 
 def answer_messages(

@@ -64,14 +64,11 @@ def _draw(request: BaselineRequest) -> None:
     elif found.value is None:
         st.error("The baselines could not be computed: the log says why.")
     else:
-        _show(found.value)
-
-
-def _show(found: SplitBaselines) -> None:
-    show_result(found, found.dataset, "split-baselines")
-    with st.expander("Descriptions"):
-        st.markdown(
-            "\n".join(
-                f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in BASELINES.items()
+        show_result(found.value, found.value.dataset, "split-baselines")
+        with st.expander("Descriptions"):
+            st.markdown(
+                "\n".join(
+                    f"- **{as_text(name)}**: {as_text(each.about)}"
+                    for name, each in BASELINES.items()
+                )
             )
-        )

@@ -181,7 +181,36 @@ def show_runs(context: PageContext) -> None:
     one is live."""
 
     def draw() -> None:
-        _draw_runs(context)
+        states = run_control.states(context.workspace)
+        named = {run.id: run for run in all_runs()}
+        here = {
+            key: named[key]
+            for key in reversed(list(named))
+            if key in states and not named[key].is_asked
+        }
+        if not here:
+            show_empty("No run was started here yet.")
+            return
+        settle_runs()
+        ids = list(here)
+        place = next(map(ids.index, read_ids("watched", ids)), 0)
+
+        def select() -> None:
+            links.set_parameters({"watched": ids[st.session_state[TABLE]["selection"]["rows"][0]]})
+
+        st.session_state[TABLE] = {"selection": {"rows": [place]}}
+        results.show_table(
+            pd.DataFrame([_table_row(run, states[key]) for key, run in here.items()]),
+            "runs started here",
+            _COLUMNS,
+            key=TABLE,
+            height="auto",
+            alt="Runs that were started here",
+            on_select=select,
+            selection_mode="single-row-required",
+        )
+        chosen = ids[place]
+        _show_run(context, here[chosen], states[chosen])
 
     if _is_any_live(context):
         draw_until_ready(draw, lambda: not _is_any_live(context))
@@ -193,45 +222,6 @@ def _is_any_live(context: PageContext) -> bool:
     return any(
         status.state in LIVE_STATES for status in run_control.states(context.workspace).values()
     )
-
-
-def _draw_runs(context: PageContext) -> None:
-    states = run_control.states(context.workspace)
-    named = {run.id: run for run in all_runs()}
-    here = {
-        key: named[key]
-        for key in reversed(list(named))
-        if key in states and not named[key].is_asked
-    }
-    if not here:
-        show_empty("No run was started here yet.")
-        return
-    settle_runs()
-    chosen = _choose_run(here, states)
-    _show_run(context, here[chosen], states[chosen])
-
-
-def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
-    """Show the table of runs, newest first, and return the id of the selected one: the one in the
-    address, or the newest."""
-    ids = list(here)
-    place = next(map(ids.index, read_ids("watched", ids)), 0)
-
-    def select() -> None:
-        links.set_parameters({"watched": ids[st.session_state[TABLE]["selection"]["rows"][0]]})
-
-    st.session_state[TABLE] = {"selection": {"rows": [place]}}
-    results.show_table(
-        pd.DataFrame([_table_row(run, states[key]) for key, run in here.items()]),
-        "runs started here",
-        _COLUMNS,
-        key=TABLE,
-        height="auto",
-        alt="Runs that were started here",
-        on_select=select,
-        selection_mode="single-row-required",
-    )
-    return ids[place]
 
 
 def _table_row(run: Run, status: Status) -> dict[str, Any]:
@@ -254,7 +244,30 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
     changes: dict[str, Any] = {}
 
     def details() -> None:
-        _show_details(status)
+        counts = status.counts
+        if status.servers:
+            titles = {
+                "in_flight": "in flight",
+                "done": "answers",
+                "failed": "faults",
+                "problem": "why",
+            }
+            servers = pd.DataFrame(map(asdict, status.servers))
+            if not status.has_worker:
+                servers = servers[["address", "done", "failed", "tokens"]]
+            results.show_table(
+                servers.rename(columns=titles),
+                "model servers of a run",
+                height="auto",
+                alt="Model servers",
+            )
+        if counts.unanswered and status.state not in LIVE_STATES:
+            st.caption(
+                f"{counts.unanswered:,} requests were pending when a worker ended. The tokens spent"
+                " do not include their answers."
+            )
+        if counts.failed:
+            st.markdown(f":orange[{counts.failed:,} rows failed]")
         if not context.read_only:
             changes.update(_show_settings(context.workspace, run, status))
 
@@ -266,28 +279,6 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         lambda: _buttons(context.workspace, job, run, status, changes),
         lambda: _show_links(run, status),
     )
-
-
-def _show_details(status: Status) -> None:
-    counts = status.counts
-    if status.servers:
-        titles = {"in_flight": "in flight", "done": "answers", "failed": "faults", "problem": "why"}
-        servers = pd.DataFrame(map(asdict, status.servers))
-        if not status.has_worker:
-            servers = servers[["address", "done", "failed", "tokens"]]
-        results.show_table(
-            servers.rename(columns=titles),
-            "model servers of a run",
-            height="auto",
-            alt="Model servers",
-        )
-    if counts.unanswered and status.state not in LIVE_STATES:
-        st.caption(
-            f"{counts.unanswered:,} requests were pending when a worker ended. The tokens spent do"
-            " not include their answers."
-        )
-    if counts.failed:
-        st.markdown(f":orange[{counts.failed:,} rows failed]")
 
 
 def _show_links(run: Run, status: Status) -> None:

@@ -21,24 +21,19 @@ from core.store.runs import Run
 runs_app = typer.Typer(invoke_without_command=True)
 
 
-def _run_record(run: Run, dataset: str, fewer_seeds: int) -> dict[str, Any]:
-    keys = (
-        "name",
-        "id",
-        "method",
-        "status",
-        "total",
-        "done",
-        "failed",
-        "fallbacks",
-        "tokens",
-        "public_score",
-        "note",
-    )
-    return {key: getattr(run, key) for key in keys} | {
-        "dataset": dataset,
-        "fewer_seeds": fewer_seeds,
-    }
+_RECORDED = (
+    "name",
+    "id",
+    "method",
+    "status",
+    "total",
+    "done",
+    "failed",
+    "fallbacks",
+    "tokens",
+    "public_score",
+    "note",
+)
 
 
 def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
@@ -49,7 +44,11 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
         fewer = runs.rows_with_flag(db, Flag.FEWER_SEEDS)
         recorded = runs.list_all(db) if chosen is None else chosen
     present = overview.with_present_states(workspace, recorded)
-    return [_run_record(run, of_dataset[run.dataset], fewer.get(run.id, 0)) for run in present]
+    return [
+        {key: getattr(run, key) for key in _RECORDED}
+        | {"dataset": of_dataset[run.dataset], "fewer_seeds": fewer.get(run.id, 0)}
+        for run in present
+    ]
 
 
 @runs_app.callback()

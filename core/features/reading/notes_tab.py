@@ -33,20 +33,11 @@ def show(context: PageContext) -> None:
         return
     st.caption(f"{count_text(len(notes), 'note')}; the table’s own search finds authors and words.")
     columns = {"about": st.column_config.LinkColumn("about", display_text=r"#(.*)")}
-    results.show_table(_table(notes, context.dataset.id), None, columns)
-    plain = notes.drop(columns=["id", "run_id", "address"])
-    widgets.show_table_buttons(plain, "notes", file_name(context.dataset.name, "notes"))
-    _show_deletion(context, notes)
-
-
-def _table(notes: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """Return the table of notes: time, author, run, subject (an address that ends in # and words),
-    note."""
     about = [
-        _about(dataset, note)
+        _about(context.dataset.id, note)
         for note in notes.astype(object).where(notes.notna(), None).to_dict("records")
     ]
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             "when": notes["written_at"].dt.strftime("%Y-%m-%d %H:%M").to_numpy(),
             "by": notes["author"].to_numpy(),
@@ -55,6 +46,10 @@ def _table(notes: pd.DataFrame, dataset: str) -> pd.DataFrame:
             "note": notes["text"].to_numpy(),
         }
     )
+    results.show_table(table, None, columns)
+    plain = notes.drop(columns=["id", "run_id", "address"])
+    widgets.show_table_buttons(plain, "notes", file_name(context.dataset.name, "notes"))
+    _show_deletion(context, notes)
 
 
 def _about(dataset: str, note: Mapping[Hashable, Any]) -> str:

@@ -8,7 +8,7 @@ words are too many elements for Streamlit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,22 @@ def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> No
     ]
     n_runs = len({each for each, _ in of_chosen})
     st.markdown(_sentence(sum(n for _, n in of_chosen), n_runs, len(found.hits)))
-    show_hits(names, dataset, wanted.phrase, found.hits)
+    # The same words of a row appear once, with every run that has them: fusions have their
+    # parents' texts.
+    of_rows: dict[str, dict[tuple[str, ...], list[Hit]]] = {}
+    for hit in found.hits:
+        of_rows.setdefault(hit.pair_id, {}).setdefault(
+            (hit.role, hit.before, hit.hit, hit.after), []
+        ).append(hit)
+    groups = [
+        {
+            "pert": (first := next(iter(texts.values()))[0]).pert,
+            "gene": first.gene,
+            "hits": [_content(same, names, dataset, wanted.phrase) for same in texts.values()],
+        }
+        for texts in of_rows.values()
+    ]
+    _list(key="hits", data={"groups": groups})
 
 
 def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mapping[str, str]) -> str:
@@ -106,28 +121,6 @@ def _sentence(n: int, n_runs: int, n_listed: int) -> str:
         return said
     in_turn = "one of each run in turn" if n_runs > 1 else "in file order"
     return f"{said}. Listed are {n_listed:,}, {in_turn}; choose a run or a role to see more."
-
-
-def show_hits(names: Mapping[str, str], dataset: str, phrase: str, hits: Iterable[Hit]) -> None:
-    """Show hits below the pair of their row, each with links to that row on the page Rows.
-
-    names: run (id) → its name, in order. The same words of a row appear once, with every run that
-    has them: fusions have their parents' texts.
-    """
-    of_rows: dict[str, dict[tuple[str, ...], list[Hit]]] = {}
-    for hit in hits:
-        of_rows.setdefault(hit.pair_id, {}).setdefault(
-            (hit.role, hit.before, hit.hit, hit.after), []
-        ).append(hit)
-    groups = [
-        {
-            "pert": (first := next(iter(texts.values()))[0]).pert,
-            "gene": first.gene,
-            "hits": [_content(same, names, dataset, phrase) for same in texts.values()],
-        }
-        for texts in of_rows.values()
-    ]
-    _list(key="hits", data={"groups": groups})
 
 
 def _content(

@@ -59,19 +59,8 @@ def show(context: PageContext, role: str) -> None:
         return
     title.markdown(f"## {widgets.symbol_text(chosen)}")
     rows = symbol_rows(context.dataset.id, role, chosen)
-    _show_description(context, role, chosen, rows)
-    _show_rows(context, role, rows)
-    _show_most_similar(context.dataset, role, chosen)
-
-
-def _symbols(context: PageContext, role: str) -> list[str]:
-    return sorted(dataset_rows(context.dataset.id)[role].unique()) if context.dataset else []
-
-
-def _show_description(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
-    kind, description = gene_description(name)
-    if context.dataset is not None:
-        show_description(context.dataset, name, description)
+    kind, description = gene_description(chosen)
+    show_description(context.dataset, chosen, description)
     labels = rows.drop_duplicates("pair_id")["label"]
     found = Counter(labels.dropna())
     counts = [
@@ -85,8 +74,16 @@ def _show_description(context: PageContext, role: str, name: str, rows: pd.DataF
         "" if kind == "named" else f" · {kind}: a provisional symbol, so little is known about it"
     )
     st.caption(f"{TITLES[role]} of {count_text(len(labels), 'row')}: {', '.join(counts)}{remark}")
-    if name in _symbols(context, OTHER_ROLE[role]):
-        links.to_symbol(OTHER_ROLE[role], name, f"It is also a {TITLES[OTHER_ROLE[role]].lower()}")
+    if chosen in _symbols(context, OTHER_ROLE[role]):
+        links.to_symbol(
+            OTHER_ROLE[role], chosen, f"It is also a {TITLES[OTHER_ROLE[role]].lower()}"
+        )
+    _show_rows(context, role, rows)
+    _show_most_similar(context.dataset, role, chosen)
+
+
+def _symbols(context: PageContext, role: str) -> list[str]:
+    return sorted(dataset_rows(context.dataset.id)[role].unique()) if context.dataset else []
 
 
 def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:

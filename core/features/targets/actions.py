@@ -153,8 +153,6 @@ class RankingFolder(JobFolder):
         read = []
         for file in sorted(files, key=lambda file: (file.stat().st_mtime_ns, file.parent.name)):
             table = pd.read_parquet(BytesIO(read_file(file.with_name("table.parquet"), MAX_BYTES)))
-            if "stratum" in table:  # of an earlier version, which scored parts of the conditions
-                table = table[table["stratum"] == "all"].drop(columns="stratum")
             facts = read_json(file) or {}
             read.append(Evaluation(facts, facts.pop("ceilings"), table))
         return read

@@ -158,12 +158,6 @@ class Episode:
         own: int = options["max_steps"]
         return options.get("specialist_steps") or own if len(self._agents) > 1 else own
 
-    def call_spec(self, schema: AnswerSchema | None = None) -> CallSpec:
-        """Return how the current agent calls the model."""
-        options = self.context.options
-        limits = options["max_tokens"], options["effort"]
-        return CallSpec(self.stage, self.agent, self.context.seed, *limits, schema=schema)
-
     async def ask_model(
         self, messages: Sequence[Mapping[str, Any]], schema: AnswerSchema | None = None
     ) -> Reply:
@@ -176,7 +170,11 @@ class Episode:
             for message in messages
         )
         try:
-            reply = await self.conversation.ask(self.call_spec(schema), sent)
+            options = self.context.options
+            limits = options["max_tokens"], options["effort"]
+            reply = await self.conversation.ask(
+                CallSpec(self.stage, self.agent, self.context.seed, *limits, schema=schema), sent
+            )
         except DeskError as error:
             self.failure = error
             raise

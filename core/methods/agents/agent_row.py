@@ -167,8 +167,7 @@ async def _read_field(
     if not isinstance(found, Unread):
         return found
     episode.record_event(episode.agent, "rejected", reply_text, field=field, why=found.reason)
-    if episode.last is None:
-        raise InputError(f"{episode.pair.pair_id}: nothing was asked yet, expected a conversation")
+    assert episode.last is not None  # the reply that is read here
     sent, reply = episode.last
     question = fill(prompt_text("reask_field"), field=field, reask=re_ask(found))
     again = (*sent, Message("assistant", reply.content), Message("user", question))

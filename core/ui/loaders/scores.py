@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 
 from core.scoring import run_scores
@@ -12,13 +11,11 @@ from core.scoring.debate_audit import DebateAudit
 from core.scoring.kept_scores import KeptScore, compute_score, find_kept
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing
-from core.stats.row_changes import rank_movement
 from core.store import pairs, predictions, runs
-from core.store.predictions import RowFilter
 from core.transfer.row_index import RowIndex
 from core.ui.loaders.cache import cache_by, reading
 from core.ui.loaders.components import row_index
-from core.ui.loaders.records import all_datasets, all_runs, matching_ids
+from core.ui.loaders.records import all_datasets, all_runs
 from core.ui.server_workspace import read_workspace
 
 
@@ -86,23 +83,3 @@ def flag_counts(run: str) -> Mapping[str, int]:
 def debate_audit(run: str) -> DebateAudit:
     """Return a run's audit."""
     return _score_of(run).debate
-
-
-@cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
-def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
-    """Return the pair ids that match a filter, first those whose rank of P(DE) differs most in
-    another run."""
-    ids = matching_ids(run, wanted, "file order")
-    moved = ranks_moved(run, other).reindex(ids)
-    return moved.sort_values(ascending=False, na_position="last", kind="stable").index.tolist()
-
-
-@cache_by("run:{0}", "run:{1}", entries=4, shared=True)
-def ranks_moved(run: str, other: str) -> pd.Series:
-    """Return pair id → the difference in ranks of P(DE) between two runs, for their shared rows."""
-    both = run_rows(run)[["pair_id", "p_de"]].merge(
-        run_rows(other)[["pair_id", "p_de"]], on="pair_id"
-    )
-    # equal moves must not differ by their rounding
-    moved = np.abs(rank_movement(both["p_de_x"], both["p_de_y"])).round(12)
-    return pd.Series(moved, both["pair_id"])

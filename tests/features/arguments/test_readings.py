@@ -15,6 +15,8 @@ import pytest
 
 from core.base.errors import InputError, NotFound, StateError
 from core.base.types import READING_METHODS
+from core.evidence.packs import Packs
+from core.evidence.sources import SourceSettings
 from core.features.arguments import readings, rubric_tables
 from core.features.arguments.methods.judge_rubric import (
     JudgeRubric,
@@ -340,7 +342,8 @@ def test_it_is_started_with_a_rubric_alone(read: Workspace, server: str) -> None
 
 def test_a_method_that_reads_gets_no_labels(read: Workspace) -> None:
     spec = read.run_folder(run_named(read, "reading").id).spec()
-    context = build_context(Dependencies(read.store), spec, method_named("judge_rubric"), None)
+    dependencies = Dependencies(read.store, lambda _: Packs(), lambda _: {}, SourceSettings)
+    context = build_context(dependencies, spec, method_named("judge_rubric"), None)
     assert all(pair.label is None and len(context.view_of(pair)) == 0 for pair in context.pairs)
     assert sum(map(len, context.texts.of_row.values())) == TEXTS
 

@@ -125,10 +125,17 @@ class ReadFindings(TextReading[Passage, Findings]):
         self, item: Passage, value: Findings, options: Mapping[str, Any]
     ) -> Iterator[TraceEvent]:
         """Yield each finding."""
+        schema = _schema(options)
         for finding in value.findings:
+            words = " ".join(finding[name] for name in schema.names("side", "word", "choice"))
+            quotes = (
+                f"“{' '.join(finding[name].split())}”"
+                for name in schema.names("quote")
+                if finding[name]
+            )
             role, content = (
                 str(finding.get("side", item.role)),
-                _describe(_schema(options), finding),
+                f"{words}: {' '.join(quotes)}",
             )
             yield TraceEvent(
                 item.stage, role, "finding", content, meta={"of_seq": item.seq, **finding}
@@ -140,12 +147,3 @@ METHOD: RowMethod = ReadFindings()
 
 def _schema(options: Mapping[str, Any]) -> Schema:
     return parse(Schema, str(options["schema"]), "schema")
-
-
-def _describe(schema: Schema, finding: Mapping[str, Any]) -> str:
-    """Return a finding in one line: its words, then its quotations."""
-    words = " ".join(finding[name] for name in schema.names("side", "word", "choice"))
-    quotes = (
-        f"“{' '.join(finding[name].split())}”" for name in schema.names("quote") if finding[name]
-    )
-    return f"{words}: {' '.join(quotes)}"

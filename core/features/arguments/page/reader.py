@@ -164,11 +164,8 @@ def apply(reading: Reading, progress: Progress, items: Sequence[Mapping[str, Any
             log.record_error("page arguments, tab Label", error)
             progress.error = str(error)
             return
-        _note(progress, key, str(item["act"]))
+        act = str(item["act"])
+        progress.skipped = [each for each in progress.skipped if each != key]
+        progress.skipped += [key] if act == "skip" else []
+        progress.first = key if act == "back" else None if progress.first == key else progress.first
         progress.acknowledged = int(item["n"])
-
-
-def _note(progress: Progress, key: Key, act: str) -> None:
-    progress.skipped = [each for each in progress.skipped if each != key]
-    progress.skipped += [key] if act == "skip" else []
-    progress.first = key if act == "back" else None if progress.first == key else progress.first

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.base.fields.record import option_of
 from core.features.arguments import labels, readings
-from core.features.arguments.findings import FindingKind, kinds
+from core.features.arguments.findings import kinds
 from core.features.arguments.page import choices, reader, rubric_forms
 from core.features.arguments.rubric import Rubric
 from core.features.arguments.rubric_tables import Sample, SampleRequest
@@ -79,11 +79,6 @@ def _show_rubric(run: Run, rubric: Rubric, judged_by: str | None, answer: str) -
         )
         return
     show_result(rates, run.name, "rubric-rates")
-    _show_texts(run, rubric, judged_by, answer)
-
-
-def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
-    """Show the first texts of each role with the answer, each with a link to its row."""
     found = choices.texts_with(run.id, rubric, judged_by, answer)
     st.markdown(f"### Texts with the answer “{as_text(answer)}”")
     finding = filters.ANY, rubric.rule
@@ -252,28 +247,23 @@ def show_findings(context: PageContext, run: Run) -> None:
     elif reader := choose_one(
         st.selectbox, "findings_reader", "Listed by", readers, next(iter(readers))
     ):
-        _draw(run, kind, reader)
+        with st.spinner("Reading the texts …"):
+            reading = _reading(kind.name, run.id, reader)
+        show_result(reading, run.name, f"findings-{kind.name}")
+        rows = [kind.row(finding) for finding in reading.others[:_MOST_SHOWN]]
+        listed = f"{len(rows):,} of {reading.n_findings:,} {kind.schema.listed}"
+        with st.expander(f"{listed}, with links to their rows"):
+            addresses = [
+                links.page_address("rows", dataset=run.dataset, run=run.id, row=row["row"])
+                for row in rows
+            ]
+            column = st.column_config.LinkColumn("row", display_text=r"row=([^&]+)")
+            results.show_table(
+                pd.DataFrame(rows).assign(row=addresses), kind.schema.listed, {"row": column}
+            )
     rubric_forms.show_reading(context, run, rubric, unfolded=not readers)
 
 
 @cache_by("run:{1}", "runs", "datasets", entries=4, shared=True)
 def _reading(kind: str, run: str, reader: str) -> SchemaReading:
     return reading_of_run(read_workspace(), kinds()[kind], run, reader)
-
-
-def _draw(run: Run, kind: FindingKind, reader: str) -> None:
-    with st.spinner("Reading the texts …"):
-        reading = _reading(kind.name, run.id, reader)
-    show_result(reading, run.name, f"findings-{kind.name}")
-    rows = [kind.row(finding) for finding in reading.others[:_MOST_SHOWN]]
-    with st.expander(
-        f"{len(rows):,} of {reading.n_findings:,} {kind.schema.listed}, with links to their rows"
-    ):
-        addresses = [
-            links.page_address("rows", dataset=run.dataset, run=run.id, row=row["row"])
-            for row in rows
-        ]
-        column = st.column_config.LinkColumn("row", display_text=r"row=([^&]+)")
-        results.show_table(
-            pd.DataFrame(rows).assign(row=addresses), kind.schema.listed, {"row": column}
-        )

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
-from core.base.errors import InputError, StateError
+from core.base.errors import StateError
 from core.base.fields.setting import setting
 from core.base.types import ASKED_AGAIN, Evidence, Flag, Pair, RowResult, TraceEvent
 from core.evidence.render import EDITED, dossier
@@ -124,7 +124,9 @@ class DebateAgain(ConversationMethod):
             if options["ask"] == "debate":
                 found = await hold_debate(conversation, stage, case, seed + SEED_STEP * repeat)
             else:
-                speeches = speeches_of(_earlier(pair, context), stage, seed, options["rounds"])
+                speeches = speeches_of(
+                    context.earlier[pair.pair_id], stage, seed, options["rounds"]
+                )
                 found = await judge_debate(
                     conversation, stage, case, seed + SEED_STEP * repeat, speeches
                 )
@@ -155,7 +157,7 @@ def dossier_again(pair: Pair, context: Context) -> tuple[tuple[Evidence, ...], D
     see."""
     options = context.options
     evidence = change_cards(
-        _earlier(pair, context).evidence, read_changes(options["changes"]), pair
+        context.earlier[pair.pair_id].evidence, read_changes(options["changes"]), pair
     )
     shown = examples(pair, context.view_of(pair), options["shots"], context.seed)
     return evidence, DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
@@ -179,16 +181,6 @@ def speeches_of(row: EarlierRow, stage: Stage, seed: int, rounds: int) -> Speech
                 )
             speeches.append((side if kind == "brief" else f"{side} in reply", said[0].content))
     return speeches
-
-
-def _earlier(pair: Pair, context: Context) -> EarlierRow:
-    found = context.earlier.get(pair.pair_id)
-    if found is None:
-        raise InputError(
-            f"{pair.pair_id}: nothing is known of an earlier debate, expected its dossier and"
-            " briefs"
-        )
-    return found
 
 
 def _describe(options: Mapping[str, Any], evidence: tuple[Evidence, ...]) -> TraceEvent:

@@ -105,7 +105,18 @@ def show(context: PageContext, run: Run) -> LiveRow | None:
         return following.row if following.row.is_over else None
 
     def follow() -> None:
-        _follow(workspace, run, following)
+        if run.is_asked:  # another run is stopped on the page Run: many rows depend on it
+            _show_job(workspace, run)
+        deadline = time.monotonic() + 1.2 * EVERY_S
+        following.look(workspace, run)
+        drawn = _Drawn()
+        drawn.update(following.row, run)
+        drawn_at = time.monotonic()
+        while time.monotonic() < deadline and not following.is_over:
+            time.sleep(LOOK_S)
+            if following.look(workspace, run) or time.monotonic() - drawn_at > _TICK_S:
+                drawn.update(following.row, run)
+                drawn_at = time.monotonic()
         if following.is_over:
             draw_page_anew()
 
@@ -126,23 +137,6 @@ def _from_store(workspace: Workspace, run: Run) -> LiveRow | None:
         return None
     details = row_details(run.id, ask.pair_of(workspace, run).pair_id)
     return live_row.of_store(details.numbers, details.events, details.dossier)
-
-
-def _follow(workspace: Workspace, run: Run, following: Following) -> None:
-    """Draw the row as it comes, for a little longer than the browser's interval between
-    requests."""
-    if run.is_asked:  # another run is stopped on the page Run: many rows depend on it
-        _show_job(workspace, run)
-    deadline = time.monotonic() + 1.2 * EVERY_S
-    following.look(workspace, run)
-    drawn = _Drawn()
-    drawn.update(following.row, run)
-    drawn_at = time.monotonic()
-    while time.monotonic() < deadline and not following.is_over:
-        time.sleep(LOOK_S)
-        if following.look(workspace, run) or time.monotonic() - drawn_at > _TICK_S:
-            drawn.update(following.row, run)
-            drawn_at = time.monotonic()
 
 
 class _Drawn:

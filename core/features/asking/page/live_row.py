@@ -113,35 +113,38 @@ class LiveRow:
             is_any, self.at = True, event["at"]
             # a full disk may have lost the beginning
             if event["kind"] == "asked" or event.get("call") in (None, *self.speeches):
-                _take(self, event)
+                match event["kind"]:
+                    case "row":
+                        self.pair_id, self.pert, self.gene = (
+                            event["pair_id"],
+                            event["pert"],
+                            event["gene"],
+                        )
+                        self.begun_at, self.ending = None, None
+                        self.cards.clear()
+                        self.speeches.clear()
+                    case "tool":
+                        self.begun_at = self.begun_at or event["at"]
+                        item = event["item"]
+                        self.cards.setdefault((item["tool"], item["key"]), item)
+                    case "asked":
+                        self.begun_at = self.begun_at or event["at"]
+                        self.speeches[event["call"]] = Speech(
+                            event["stage"],
+                            event["role"],
+                            event["seed"],
+                            event["streams"],
+                            event["at"],
+                        )
+                    case "ended":
+                        self.ending = event
+                        if event.get("given_up"):
+                            self.give_up()
+                    case "read" | "rejected":
+                        _take_reading(self, event)
+                    case _:
+                        _take_text(self.speeches[event["call"]], event)
         return is_any
-
-
-def _take(row: LiveRow, event: Mapping[str, Any]) -> None:
-    """Apply an event of a kind that a worker writes."""
-    match event["kind"]:
-        case "row":
-            row.pair_id, row.pert, row.gene = event["pair_id"], event["pert"], event["gene"]
-            row.begun_at, row.ending = None, None
-            row.cards.clear()
-            row.speeches.clear()
-        case "tool":
-            row.begun_at = row.begun_at or event["at"]
-            item = event["item"]
-            row.cards.setdefault((item["tool"], item["key"]), item)
-        case "asked":
-            row.begun_at = row.begun_at or event["at"]
-            row.speeches[event["call"]] = Speech(
-                event["stage"], event["role"], event["seed"], event["streams"], event["at"]
-            )
-        case "ended":
-            row.ending = event
-            if event.get("given_up"):
-                row.give_up()
-        case "read" | "rejected":
-            _take_reading(row, event)
-        case _:
-            _take_text(row.speeches[event["call"]], event)
 
 
 def _take_text(speech: Speech, event: Mapping[str, Any]) -> None:

@@ -302,35 +302,33 @@ def idea(
         material = load_material(workspace, chosen.dataset)
         if missing := material.missing(needs):
             raise StateError(f"experiment {name}: needs {'; and '.join(missing)}")
-        return _result(name, question, material, chosen, judge(material, chosen))
+        judged = judge(material, chosen)
+        arms = tuple(score_arms(judged.trial, judged.arms, has_base=judged.has_base))
+        if judged.has_base:
+            arms = judge_arms(
+                (replace(arms[0], is_base=True), *arms[1:]), judged.metric, SMALLEST_EFFECT
+            )
+        all_spaces = f"No gene space was named: {', '.join(material.space_names)}."
+        n, n_rows = max(arm.n for arm in arms), len(judged.trial.labels)
+        return ExperimentResult(
+            kind=name,
+            name=name,
+            question=question,
+            dataset=material.dataset.name,
+            arms=arms,
+            noise_floor=None,
+            measure="score",
+            metric=judged.metric,
+            smallest_effect=SMALLEST_EFFECT,
+            n=n,
+            n_labelled=n,
+            left_out=n_rows - n,
+            remarks=(
+                *judged.remarks,
+                *([all_spaces] if getattr(chosen, "spaces", None) == "" else []),
+            ),
+            details=judged.details,
+            is_computed=judged.is_computed,
+        )
 
     return Kind(name, title, question, settings, compute=compute)
-
-
-def _result(
-    name: str, question: str, material: Material, chosen: Any, judged: Judged
-) -> ExperimentResult:
-    arms = tuple(score_arms(judged.trial, judged.arms, has_base=judged.has_base))
-    if judged.has_base:
-        arms = judge_arms(
-            (replace(arms[0], is_base=True), *arms[1:]), judged.metric, SMALLEST_EFFECT
-        )
-    all_spaces = f"No gene space was named: {', '.join(material.space_names)}."
-    n, n_rows = max(arm.n for arm in arms), len(judged.trial.labels)
-    return ExperimentResult(
-        kind=name,
-        name=name,
-        question=question,
-        dataset=material.dataset.name,
-        arms=arms,
-        noise_floor=None,
-        measure="score",
-        metric=judged.metric,
-        smallest_effect=SMALLEST_EFFECT,
-        n=n,
-        n_labelled=n,
-        left_out=n_rows - n,
-        remarks=(*judged.remarks, *([all_spaces] if getattr(chosen, "spaces", None) == "" else [])),
-        details=judged.details,
-        is_computed=judged.is_computed,
-    )

@@ -28,10 +28,10 @@ from core.features.experiments.ideas.idea import (
     mask_scores,
 )
 from core.scoring.run_scores import RunRows
-from core.stats.arrays import Bools, Codes, Floats
+from core.stats.arrays import Bools, Floats
 from core.stats.calibration import tie_bounds
 from core.stats.count_controls import count_only, rarer_gene
-from core.stats.scores_and_labels import Task, combine_codes, scores_from_probabilities, tasks
+from core.stats.scores_and_labels import combine_codes, scores_from_probabilities, tasks
 from core.transfer.row_index import Rows
 
 MOST = 12
@@ -47,30 +47,25 @@ def idea_of_option(name: str, title: str, question: str, option: str, how: str) 
                 f"experiment {name}: needs runs, two or more on the same labelled rows that differ"
                 f" only in {option}; make them with {how}"
             )
-        return _judge_runs(runs, option)
+        if len(runs) > MOST or len({each.run.id for each in runs}) < len(runs):
+            names = ", ".join(each.run.name for each in runs)
+            raise InputError(f"runs: got {names}; expected 2 to {MOST} runs, each once")
+        shared = _shared_rows(runs)
+        first, cells = shared[0], combine_codes(*(each.cells for each in shared))
+        arms = [
+            Ranking(
+                _title(each, option),
+                (each.scores,),
+                f"{each.run.method}, {int((~each.covered).sum())} stand-ins",
+                each.run.id,
+            )
+            for each in shared
+        ]
+        remark = f"Scored on the {len(first):,} labelled rows that all {len(shared)} runs have."
+        trial = Trial(first.labels, Rows(first.pert, first.gene), (cells,), first.scored)
+        return Judged(trial, arms, (remark,), is_computed=False)
 
     return idea(name, title, question, ("labels",), OfRuns, judge)
-
-
-def _judge_runs(runs: Sequence[RunRows], option: str) -> Judged:
-    """Compare runs with the first one, on their common labelled rows, inside the cells of each."""
-    if len(runs) > MOST or len({each.run.id for each in runs}) < len(runs):
-        names = ", ".join(each.run.name for each in runs)
-        raise InputError(f"runs: got {names}; expected 2 to {MOST} runs, each once")
-    shared = _shared_rows(runs)
-    first, cells = shared[0], combine_codes(*(each.cells for each in shared))
-    arms = [
-        Ranking(
-            _title(each, option),
-            (each.scores,),
-            f"{each.run.method}, {int((~each.covered).sum())} stand-ins",
-            each.run.id,
-        )
-        for each in shared
-    ]
-    remark = f"Scored on the {len(first):,} labelled rows that all {len(shared)} runs have."
-    trial = Trial(first.labels, Rows(first.pert, first.gene), (cells,), first.scored)
-    return Judged(trial, arms, (remark,), is_computed=False)
 
 
 def _title(rows: RunRows, option: str) -> str:
@@ -203,29 +198,26 @@ def _judge_ties(material: Material, chosen: TieSettings) -> Judged:
             change(own.p_de, outcome.effect), change(own.p_up, outcome.up)
         )
         arms.append(Ranking(name, (scores,), note))
-    ties = [
-        _ties(name, task, run.cells)
-        for name, task in zip(("DE", "DIR"), tasks(outcome, own), strict=True)
-    ]
+    ties: list[dict[str, Any]] = []
+    for name, task in zip(("DE", "DIR"), tasks(outcome, own), strict=True):
+        inside = None if run.cells is None else run.cells[task.rows]
+        bounds = tie_bounds(task.positive[task.rows], task.values[task.rows], inside)
+        ties.append(
+            {
+                "score": name,
+                "distinct": bounds.distinct,
+                "tied pairs": bounds.tied_pairs,
+                "floor": bounds.floor,
+                "as it is": bounds.auroc,
+                "ceiling": bounds.ceiling,
+            }
+        )
     return Judged(
         Trial(run.labels, Rows(run.pert, run.gene), (run.cells,), run.scored),
         arms,
         (TIES_REMARK,),
         details=(Table("Ties", tuple(ties)),),
     )
-
-
-def _ties(name: str, task: Task, cells: Codes | None) -> dict[str, Any]:
-    inside = None if cells is None else cells[task.rows]
-    bounds = tie_bounds(task.positive[task.rows], task.values[task.rows], inside)
-    return {
-        "score": name,
-        "distinct": bounds.distinct,
-        "tied pairs": bounds.tied_pairs,
-        "floor": bounds.floor,
-        "as it is": bounds.auroc,
-        "ceiling": bounds.ceiling,
-    }
 
 
 CALIBRATION_TIES = idea(

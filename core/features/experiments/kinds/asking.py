@@ -82,7 +82,7 @@ def ask_again(workspace: Workspace, settings: AskingSettings) -> Asking:
     a run whose questions are unknown, or whose rows were asked one by one."""
     with workspace.store.read() as db:
         run = runs.find_predicting(db, settings.run)
-    if not _can_be_asked(run):
+    if not (isinstance(run.spec.get("options"), Mapping) and "view" in run.spec):
         raise StateError(
             f"run {run.name} ({run.method}, {run.origin}): cannot be asked again, expected a run"
             " made here by a model"
@@ -107,10 +107,6 @@ def ask_again(workspace: Workspace, settings: AskingSettings) -> Asking:
         concurrency=settings.concurrency,
     )
     return Asking(run, rows, request)
-
-
-def _can_be_asked(run: Run) -> bool:
-    return isinstance(run.spec.get("options"), Mapping) and "view" in run.spec
 
 
 MEASURES = {"score": "scores, on labelled rows", "answers": "answers, which need no label"}

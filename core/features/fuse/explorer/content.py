@@ -26,7 +26,6 @@ from core.plots.printed import colours, policy
 from core.scoring.compare_runs import scores_of_cuts
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import allowed_text
-from core.stats import validate
 from core.stats.arrays import Codes, Floats
 from core.stats.official_score import point_values
 from core.stats.scores_and_labels import Outcome, outcome_of
@@ -67,15 +66,8 @@ class FusionRows:
 def make_content(live: LiveFusion, rows: FusionRows, *, labels: bool = True) -> dict[str, Any]:
     """Return the explorer's content as JSON; arrays are base64 of little-endian numbers.
 
-    labels: whether each row's label is part of it, without which nothing can be scored. Raise
-    InputError if the names do not fit the fusion.
+    labels: whether each row's label is part of it, without which nothing can be scored.
     """
-    validate.same_length(
-        fusion=live.rows, pair_ids=rows.pair_ids, perts=rows.perts, genes=rows.genes
-    )
-    validate.same_length(
-        percentiles=live.percentiles.de, components=rows.components, keys=["", *rows.keys]
-    )
     scale = live.percentiles.weight_scale
     outcome = live.outcome
     scored = labels and bool(outcome.labelled.any())

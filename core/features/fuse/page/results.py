@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -96,41 +96,36 @@ def show_verdict(
 def _remarks(choice: FusionChoice, prepared: LiveFusion, found: FusionComparison) -> Iterator[str]:
     if choice.labelled:
         yield f"{CHOSEN}; the map above says by how much."
-        yield from _remarks_on_scoring(choice, prepared, found)
+        if choice.knn is not None and choice.knn.protocol.kind == "loo":
+            yield (
+                "Leave-one-out is biased if all genes are about equally similar: base claims on"
+                " folds."
+            )
+        if prepared.cells is not None:
+            yield (
+                "The intervals include the variation over ten cuts of the folds; while you drag,"
+                " that of the last weights is used."
+            )
+        # under folds, it takes a while and stands below
+        if choice.knn is not None and choice.knn.protocol.kind != "folds":
+            ids = tuple(run_rows(choice.base.id)["pair_id"])
+            live = neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)
+            numbers = KnnNumbers(choice.knn.protocol, neighbour_controls.evaluate_neighbours(live))
+            sentence = knn_sentence(numbers)
+            yield f"{sentence[0].upper()}{sentence[1:]}."
+        if choice.dataset.headline != "mean":
+            rows = replace(scored_rows(choice.base.id), scores=found.fused.scores())
+            headline = score_run(rows.under(fusion_controls.protocols_of(choice))).headline
+            parts = ", ".join(f"{name} {text}" for name, text in headline.texts.items())
+            yield (
+                f"{choice.dataset.name} is judged by the {headline.name}: {parts}, over"
+                f" {headline.counted}. The other numbers of this page are over all pairs of rows."
+            )
     if choice.knn is not None:
         yield f"Neighbours: {choice.knn.describe()}."
     if uncovered := int(found.fused.uncovered.sum()):
         yield f"Rows without a component, scored by the others: {uncovered:,}."
     yield f"{RANKED[choice.how.reference]}. {RANK_SCORES}."
-
-
-def _remarks_on_scoring(
-    choice: FusionChoice, prepared: LiveFusion, found: FusionComparison
-) -> Iterator[str]:
-    if choice.knn is not None and choice.knn.protocol.kind == "loo":
-        yield (
-            "Leave-one-out is biased if all genes are about equally similar: base claims on folds."
-        )
-    if prepared.cells is not None:
-        yield (
-            "The intervals include the variation over ten cuts of the folds; while you drag, that"
-            " of the last weights is used."
-        )
-    # under folds, it takes a while and stands below
-    if choice.knn is not None and choice.knn.protocol.kind != "folds":
-        ids = tuple(run_rows(choice.base.id)["pair_id"])
-        live = neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)
-        numbers = KnnNumbers(choice.knn.protocol, neighbour_controls.evaluate_neighbours(live))
-        sentence = knn_sentence(numbers)
-        yield f"{sentence[0].upper()}{sentence[1:]}."
-    if choice.dataset.headline != "mean":
-        rows = replace(scored_rows(choice.base.id), scores=found.fused.scores())
-        headline = score_run(rows.under(fusion_controls.protocols_of(choice))).headline
-        parts = ", ".join(f"{name} {text}" for name, text in headline.texts.items())
-        yield (
-            f"{choice.dataset.name} is judged by the {headline.name}: {parts}, over"
-            f" {headline.counted}. The other numbers of this page are over all pairs of rows."
-        )
 
 
 LISTED = 20  # rows that move most
@@ -149,7 +144,17 @@ def show_figures(choice: FusionChoice, prepared: LiveFusion, found: FusionCompar
             if plane is not None:
                 show_captioned(plane, "weight-plane")
         else:
-            _show_rank_scatter(choice, found)
+            before, after = scored_rows(choice.base.id).scores.p_de, found.fused.scores().p_de
+            rows = run_rows(choice.base.id)[["pair_id", "pert", "gene", "label"]]
+            moved: pd.DataFrame = rows.assign(
+                rank_a=ranks_from_top(before), rank_b=ranks_from_top(after)
+            )
+            caption = (
+                f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score,"
+                " 1 is the largest"
+            )
+            chart = rank_scatter.figure(moved, choice.base.name, "the fusion")
+            show_figure(chart, moved, "mix-ranks", "Ranks before and after the fusion", caption)
         show_movers(choice, found)
 
 
@@ -176,19 +181,6 @@ def draw_plane(choice: FusionChoice, prepared: LiveFusion) -> CaptionedFigure | 
     return CaptionedFigure(
         f"Weights of {name}", "", "", caption, weight_heatmap.figure(table, now, best, name), table
     )
-
-
-def _show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
-    """Show, without labels, where the fusion ranks the base's rows."""
-    before, after = scored_rows(choice.base.id).scores.p_de, found.fused.scores().p_de
-    rows = run_rows(choice.base.id)[["pair_id", "pert", "gene", "label"]]
-    moved: pd.DataFrame = rows.assign(rank_a=ranks_from_top(before), rank_b=ranks_from_top(after))
-    caption = (
-        f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the"
-        " largest"
-    )
-    chart = rank_scatter.figure(moved, choice.base.name, "the fusion")
-    show_figure(chart, moved, "mix-ranks", "Ranks before and after the fusion", caption)
 
 
 def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
@@ -362,7 +354,17 @@ def say_all(choice: FusionChoice, baseline: Run, prepared: LiveFusion, version: 
         say_state(version, state | {"caution": _COMPUTING}, "first")
         flush()
     state["noise"] = content.noise_at(find_noise(choice, baseline), choice.settings().weights())
-    ask = _ask_optimism(choice, baseline, prepared, position)
+    weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
+    held = (
+        *(choice.w_de[:position], choice.w_de[position + 1 :]),
+        *(choice.w_dir[:position], choice.w_dir[position + 1 :]),
+    )
+    key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)
+    ask = partial(
+        background().ask,
+        key,
+        lambda progress: weight_grid.weight_optimism(prepared, weights, progress=progress),
+    )
     shell.draw_until_ready(
         lambda: say_state(version, state | {"caution": _caution(ask())}, "rest"),
         lambda: ask().ready,
@@ -381,20 +383,3 @@ def _caution(asked: Result) -> str:
     if not asked.ready:
         return _COMPUTING
     return optimism.sentence if optimism is not None else ""
-
-
-def _ask_optimism(
-    choice: FusionChoice, baseline: Run, prepared: LiveFusion, position: int
-) -> Callable[[], Result]:
-    """Return the task that computes the optimism of choosing a component's weights."""
-    weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
-    held = (
-        *(choice.w_de[:position], choice.w_de[position + 1 :]),
-        *(choice.w_dir[:position], choice.w_dir[position + 1 :]),
-    )
-    key = ("optimism", fusion_controls.key_against(choice, baseline), position, *held)
-    return partial(
-        background().ask,
-        key,
-        lambda progress: weight_grid.weight_optimism(prepared, weights, progress=progress),
-    )

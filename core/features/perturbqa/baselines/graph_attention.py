@@ -91,7 +91,26 @@ def train_networks(material: Material, graph: GeneGraph, grid: AttentionGrid) ->
     for layers, width in grid.sizes:
         with torch.random.fork_rng():
             torch.manual_seed(grid.seed)
-            yield _train(torch, data, grid, layers, width)
+            network = make_network(torch, data.n_nodes, layers, width).to(data.edges.device)
+            optimizer = torch.optim.AdamW(
+                network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY
+            )
+            order = np.random.default_rng(grid.seed)
+            best, best_epoch, state = -math.inf, 0, copy.deepcopy(network.state_dict())
+            for epoch in range(1, grid.epochs + 1):
+                network.train()
+                shuffled = order.permutation(len(data.known))
+                for start in range(0, len(shuffled), grid.batch):
+                    optimizer.zero_grad()
+                    _loss(torch, network, data, shuffled[start : start + grid.batch]).backward()
+                    optimizer.step()
+                score = _validate(torch, network, data)
+                if score > best:
+                    best, best_epoch, state = score, epoch, copy.deepcopy(network.state_dict())
+                elif epoch - best_epoch >= grid.patience:
+                    break
+            network.load_state_dict(state)
+            yield Trained(layers, width, best, best_epoch, network)
 
 
 def edges_of(graph: GeneGraph) -> Codes:
@@ -105,28 +124,6 @@ def edges_of(graph: GeneGraph) -> Codes:
 
 def _device(torch: Any) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _train(torch: Any, data: _Data, grid: AttentionGrid, layers: int, width: int) -> Trained:
-    """Return a network after the pass with the best score on the validation perturbations."""
-    network = make_network(torch, data.n_nodes, layers, width).to(data.edges.device)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
-    order = np.random.default_rng(grid.seed)
-    best, best_epoch, state = -math.inf, 0, copy.deepcopy(network.state_dict())
-    for epoch in range(1, grid.epochs + 1):
-        network.train()
-        shuffled = order.permutation(len(data.known))
-        for start in range(0, len(shuffled), grid.batch):
-            optimizer.zero_grad()
-            _loss(torch, network, data, shuffled[start : start + grid.batch]).backward()
-            optimizer.step()
-        score = _validate(torch, network, data)
-        if score > best:
-            best, best_epoch, state = score, epoch, copy.deepcopy(network.state_dict())
-        elif epoch - best_epoch >= grid.patience:
-            break
-    network.load_state_dict(state)
-    return Trained(layers, width, best, best_epoch, network)
 
 
 def _loss(torch: Any, network: Any, data: _Data, rows: Codes) -> Any:

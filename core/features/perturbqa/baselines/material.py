@@ -227,10 +227,6 @@ class AttentionGrid:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not self.sizes:
-            raise InputError("attention networks: got no size; expected at least one")
-        for name in ("epochs", "patience", "batch"):
-            validate.whole_number(name, getattr(self, name), 1)
         for layers, width in self.sizes:
             validate.whole_number("layers", layers, 1)
             if validate.whole_number("width", width, HEADS) % HEADS:

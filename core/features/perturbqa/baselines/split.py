@@ -111,7 +111,12 @@ class SplitBaselines:
         return None
 
 
-def _scores(each: Baseline) -> dict[str, Any]:
+def _macro(score: BaselineScore | None) -> Estimate | None:
+    return None if score is None or not score.genes else score.macro
+
+
+def _line(each: Baseline) -> dict[str, Any]:
+    some = each.on_covered
     line: dict[str, Any] = {}
     for name, key in QUESTIONS.items():
         score: BaselineScore | None = getattr(each, key)
@@ -120,18 +125,9 @@ def _scores(each: Baseline) -> dict[str, Any]:
             f"{name} pooled": None if score is None else score.micro,
         }
         line[f"genes, {name}"] = None if score is None else score.genes
-    return line
-
-
-def _macro(score: BaselineScore | None) -> Estimate | None:
-    return None if score is None or not score.genes else score.macro
-
-
-def _line(each: Baseline) -> dict[str, Any]:
-    some = each.on_covered
     return {
         "name": each.name,
-        **_scores(each),
+        **line,
         "rows covered": None if some is None else f"{some.rows:,} of {some.of:,}",
         **{
             f"{name} on these": None if some is None else _macro(getattr(some, key))

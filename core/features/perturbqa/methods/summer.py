@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from annotated_types import Ge, Le
 
 from core.base.fields.setting import Count, setting
-from core.base.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
+from core.base.types import Flag, Pair, Prediction, RowResult, TraceEvent
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
@@ -156,7 +156,8 @@ class Summer(ConversationMethod):
         p_de, p_up = (by_stage[stage].p if stage in by_stage else None for stage in ("de", "dir"))
         de = _MIDDLE if p_de is None else p_de
         up = de * (_MIDDLE if p_up is None else p_up)
-        evidence = _distinct([item for summary in summaries.values() for item in summary.evidence])
+        asked = [item for summary in summaries.values() for item in summary.evidence]
+        evidence = tuple({(item.tool, item.key): item for item in asked}.values())
         unknown = (
             (Flag.NO_KNOWLEDGE,) if any(not summary.text for summary in summaries.values()) else ()
         )
@@ -331,8 +332,3 @@ async def _ask_sample(
     score = None if answer is None else SCORES[stage][answer]
     event = event_of(spec, "answer", found.reply, seed=seed, answer=answer, score=score)
     return _Sample(answer, (*found.rejected, event))
-
-
-def _distinct(items: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Return every answer of a tool once."""
-    return tuple({(item.tool, item.key): item for item in items}.values())

@@ -6,7 +6,6 @@ Unknown values are left out, never guessed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -77,10 +76,28 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
         "Runs on the same rows are grouped, the best first, the baseline last. Tick a run to read"
         " it row by row."
     )
+    text, number = st.column_config.TextColumn, st.column_config.NumberColumn
+    public = "As published or recorded." + (f" {noise.describe()}." if noise else "")
     chosen = results.show_table(
         table,
         "runs",
-        {**_columns(noise), **dict.fromkeys(_HIDDEN)},
+        {
+            **{
+                "rows": text(
+                    help="How many rows the run has, and whether their labels are known here."
+                ),
+                "public score": number("public", format="%.3f", help=public),
+                **{name: text(help=f"{help} {_INTERVAL}") for name, help in _SCORES.items()},
+                "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),
+                "against no biology": text(help=_VERDICTS),
+                "time": text(
+                    help="From the start to the end of a finished run; unknown for imported ones."
+                ),
+                "tokens": text(help=_TOKENS),
+                "cost": text(help=_COST),
+            },
+            **dict.fromkeys(_HIDDEN),
+        },
         key="runs",
         on_select="rerun",
         selection_mode="single-row",
@@ -170,24 +187,6 @@ def _score_texts(found: RunScore) -> dict[str, str | None]:
     return {
         name: results.shown_text(value) if score.n_labelled else None
         for name, value in scores.items()
-    }
-
-
-def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
-    """Return how the table of runs shows its columns."""
-    text, number = st.column_config.TextColumn, st.column_config.NumberColumn
-    public = "As published or recorded." + (f" {noise.describe()}." if noise else "")
-    return {
-        "rows": text(help="How many rows the run has, and whether their labels are known here."),
-        "public score": number("public", format="%.3f", help=public),
-        **{name: text(help=f"{help} {_INTERVAL}") for name, help in _SCORES.items()},
-        "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),
-        "against no biology": text(help=_VERDICTS),
-        "time": text(
-            help="From the start to the end of a finished run; unknown for imported ones."
-        ),
-        "tokens": text(help=_TOKENS),
-        "cost": text(help=_COST),
     }
 
 

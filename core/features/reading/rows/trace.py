@@ -36,7 +36,9 @@ def show(run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -
     for stage in stages_of(details.events):
         of_stage = [event for event in details.events if event["stage"] == stage.name]
         if has_steps(of_stage):
-            show_tree(of_stage, marks, f"{run.id}-{stage.name}", details.numbers["tokens"])
+            drawn = content(of_stage, details.numbers["tokens"], marks.passages)
+            about = {"sought": marks.sought.strip().lower(), "pages": dict(marks.pages)}
+            _tree(key=f"trace-{run.id}-{stage.name}", data={**drawn, **about})
             continue
         st.markdown(f"**{as_text(stage.title)}**")
         if stage.rounds:
@@ -117,16 +119,6 @@ def has_steps(events: Sequence[Event]) -> bool:
     return any(event["kind"] in STEP_KINDS for event in events)
 
 
-def show_tree(events: Sequence[Event], marks: Marks, key: str, tokens: int | None = None) -> None:
-    """Show an agent's steps; key: of the run and stage. tokens: of the whole row, None if
-    unknown."""
-    drawn = content(events, tokens, marks.passages)
-    _tree(
-        key=f"trace-{key}",
-        data={**drawn, "sought": marks.sought.strip().lower(), "pages": dict(marks.pages)},
-    )
-
-
 def content(
     events: Sequence[Event], tokens: int | None = None, passages: Passages = NO_PASSAGES
 ) -> dict[str, Any]:
@@ -143,30 +135,20 @@ def content(
     known = {
         name: [step[name] for step in every if step[name] is not None] for name in ("tokens", "ms")
     }
+    n_steps = sum(step["tool"] != "" for step in steps)
+    n_failed = sum(step["error"] != "" for step in every)
+    n_tokens = tokens or sum(known["tokens"])
+    sums = [count_text(n_steps, "step"), count_text(len(calls), "tool")]
+    sums += [f"{n_failed} failed"] if n_failed else []
+    sums += [f"{n_tokens:,} tokens" if n_tokens else "unknown tokens"]
+    sums += [f"{number_text(sum(known['ms']) / 1000, '.1f')} s"] if known["ms"] else []
     return {
         "answer": _answer(events, passages),
-        "sums": _sums(
-            sum(step["tool"] != "" for step in steps),
-            calls,
-            sum(step["error"] != "" for step in every),
-            tokens or sum(known["tokens"]),
-            known["ms"],
-        ),
+        "sums": " · ".join(sums),
         "unit": "tokens" if known["tokens"] else "characters",
         "tools": sorted(calls.items()),
         "steps": steps,
     }
-
-
-def _sums(
-    n: int, calls: Mapping[str, int], errors: int, tokens: int, times_ms: Sequence[float]
-) -> str:
-    """Return an agent's n calls of a tool, its tools, and the cost, in words."""
-    parts = [count_text(n, "step"), count_text(len(calls), "tool")]
-    parts += [f"{errors} failed"] if errors else []
-    parts += [f"{tokens:,} tokens" if tokens else "unknown tokens"]
-    parts += [f"{number_text(sum(times_ms) / 1000, '.1f')} s"] if times_ms else []
-    return " · ".join(parts)
 
 
 def _answer(events: Sequence[Event], passages: Passages) -> dict[str, Any]:

@@ -61,10 +61,6 @@ def show_slices(run: Run, rows: RunRows, score: RunScore) -> None:
         links.page_address("rows", **address, **{PARAMETERS[by]: n}) if by in PARAMETERS else None
         for n in names
     ]
-    _show_slice_table(table.assign(rows=pd.Series(addresses, table.index, dtype=object)), metric)
-
-
-def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
     number = st.column_config.NumberColumn
     cost = "How much the slice lowers the whole score beyond its share of rows; costs sum to 0."
     clusters = (
@@ -72,7 +68,7 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
         " width of the interval."
     )
     show_table(
-        table,
+        table.assign(rows=pd.Series(addresses, table.index, dtype=object)),
         "slices",
         {
             "n": number("rows", format="localized"),

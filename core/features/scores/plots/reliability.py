@@ -31,7 +31,15 @@ def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = 
     if "run" in table:
         _draw_runs(chart, table)
     else:
-        _draw_bands(chart, table)
+        # A bin with few rows has no band: it would cover the whole height.
+        ends = table.loc[table["n"] >= _FEWEST, ["predicted", "band_low", "band_high"]].to_numpy()
+        chart.add_scatter(
+            x=[x for predicted, *_ in ends for x in (predicted, predicted, None)],
+            y=[y for _, low, high in ends for y in (low, high, None)],
+            mode="lines",
+            line={"color": drawing.transparent(drawing.BASELINE, 0.35), "width": _BAND_PX},
+            hoverinfo="skip",
+        )
         _draw_curve(chart, table, "circle")
     if recalibrated is not None:
         _draw_curve(chart, recalibrated, "diamond-open")
@@ -67,20 +75,6 @@ def _draw_runs(chart: go.Figure, table: pd.DataFrame) -> None:
             showarrow=False,
             font_size=drawing.SMALL,
         )
-
-
-def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
-    """Draw each bin's band as a wide vertical bar around the line of perfect calibration. A bin
-    with few rows has none, because its band would cover the whole height.
-    """
-    ends = table.loc[table["n"] >= _FEWEST, ["predicted", "band_low", "band_high"]].to_numpy()
-    chart.add_scatter(
-        x=[x for predicted, *_ in ends for x in (predicted, predicted, None)],
-        y=[y for _, low, high in ends for y in (low, high, None)],
-        mode="lines",
-        line={"color": drawing.transparent(drawing.BASELINE, 0.35), "width": _BAND_PX},
-        hoverinfo="skip",
-    )
 
 
 def _draw_curve(

@@ -29,7 +29,23 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
     top = max((float(_percent(count).max()) for count in counts.values()), default=100.0)
     chart = go.Figure()
     for label, count in counts.items():
-        _draw_steps(chart, label, edges, count)
+        colour, share = drawing.LABEL_COLOURS[KINDS[label]], _percent(count)
+        bins = zip(edges, edges[1:], count, share, strict=False)  # there is one more edge than bins
+        hover = [
+            f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%"
+            for low, high, n, part in bins
+        ]
+        chart.add_scatter(
+            x=[edges[0], *edges],
+            y=[0.0, *share, 0.0],
+            name=label,
+            mode="lines",
+            line={"color": colour, "width": 2, "shape": "hv"},
+            fill="tozeroy",
+            fillcolor=drawing.transparent(colour, 0.12),
+            hovertext=[hover[0], *hover, hover[-1]],
+            hovertemplate=f"{label}, %{{hovertext}}<extra></extra>",
+        )
     keys = [
         f"{label_signs.sign_markup(KINDS[label])} {label}, {drawing.rows_text(n.sum())}"
         for label, n in counts.items()
@@ -51,23 +67,3 @@ def _edges(values: Floats) -> Floats:
 
 def _percent(count: Codes) -> Floats:
     return 100 * count / max(1, int(count.sum()))
-
-
-def _draw_steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
-    colour, share = drawing.LABEL_COLOURS[KINDS[label]], _percent(count)
-    bins = zip(edges, edges[1:], count, share, strict=False)  # there is one more edge than bins
-    hover = [
-        f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%"
-        for low, high, n, part in bins
-    ]
-    chart.add_scatter(
-        x=[edges[0], *edges],
-        y=[0.0, *share, 0.0],
-        name=label,
-        mode="lines",
-        line={"color": colour, "width": 2, "shape": "hv"},
-        fill="tozeroy",
-        fillcolor=drawing.transparent(colour, 0.12),
-        hovertext=[hover[0], *hover, hover[-1]],
-        hovertemplate=f"{label}, %{{hovertext}}<extra></extra>",
-    )

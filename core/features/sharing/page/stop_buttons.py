@@ -50,27 +50,24 @@ def show(workspace: Workspace, make: Callable[[], View], key: str) -> None:
     )
     for walk, name, icon, words in buttons:
         if st.button(words, icon=icon, help=words, key=name, type="tertiary"):
-            walks.add_stop(workspace, _stop_of(make(), walk))
+            from core.features.sharing.report.walk import keep_figure
+
+            view = make()
+            stop = Stop(
+                dataset=view.dataset,
+                walk=walk,
+                title=view.title,
+                address=view.address,
+                sentence=view.sentence[: walks.LONGEST],
+                run=view.run,
+                pair_id=view.pair_id,
+                figure=None if view.figure is None else keep_figure(view.figure),
+            )
+            walks.add_stop(workspace, stop)
             st.toast(
                 f"Added to {'the report' if walk == walks.REPORT else walk}. See it on Share.",
                 icon=":material/check:",
             )
-
-
-def _stop_of(view: View, walk: str) -> Stop:
-    """Return a view as a stop of the walk-through of a name."""
-    from core.features.sharing.report.walk import keep_figure
-
-    return Stop(
-        dataset=view.dataset,
-        walk=walk,
-        title=view.title,
-        address=view.address,
-        sentence=view.sentence[: walks.LONGEST],
-        run=view.run,
-        pair_id=view.pair_id,
-        figure=None if view.figure is None else keep_figure(view.figure),
-    )
 
 
 def show_site(context: PageContext, run: Run) -> None:

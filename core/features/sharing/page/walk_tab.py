@@ -65,7 +65,26 @@ def show(context: PageContext) -> None:
     stops = stop_buttons.walk_stops(dataset, chosen)
     form, view = st.columns([0.42, 0.58], gap="medium")
     with view:
-        _show_slides(workspace, dataset, chosen)
+        with workspace.store.read() as db:
+            page = walk_file(db, dataset, chosen, stop_buttons.base_of_stops())
+        environment.refuse_secrets(workspace.settings, f"walk-through {chosen}", [page])
+        # Show slides; the arrow keys move through them once they are clicked or play
+        _player(
+            key="walk-player",
+            data={"page": page.decode(), "version": sha256_of(page)},
+            width="stretch",
+        )
+        file = printed.file_name(chosen)
+        with st.container(horizontal=True):
+            st.download_button(
+                "Slides",
+                page,
+                f"{file}.html",
+                key="walk-html",
+                on_click="ignore",
+                icon=":material/download:",
+            )
+        st.caption("One file that plays offline and can be printed; each stop links to its view.")
     with form:
         for place, stop in enumerate(stops):
             _show_stop(workspace, stop, place, len(stops))
@@ -139,28 +158,6 @@ def _show_stop(workspace: Workspace, stop: Stop, place: int, n: int) -> None:
         if said != stop.sentence:
             walks.set_sentence(workspace, stop.id, said)
             st.rerun()
-
-
-def _show_slides(workspace: Workspace, dataset: str, name: str) -> None:
-    """Show a player of the walk-through, and its files."""
-    with workspace.store.read() as db:
-        page = walk_file(db, dataset, name, stop_buttons.base_of_stops())
-    environment.refuse_secrets(workspace.settings, f"walk-through {name}", [page])
-    # Show slides; the arrow keys move through them once they are clicked or play
-    _player(
-        key="walk-player", data={"page": page.decode(), "version": sha256_of(page)}, width="stretch"
-    )
-    file = printed.file_name(name)
-    with st.container(horizontal=True):
-        st.download_button(
-            "Slides",
-            page,
-            f"{file}.html",
-            key="walk-html",
-            on_click="ignore",
-            icon=":material/download:",
-        )
-    st.caption("One file that plays offline and can be printed; each stop links to its view.")
 
 
 def _show_delete(workspace: Workspace, dataset: str, name: str) -> None:

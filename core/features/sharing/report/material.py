@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -61,6 +61,14 @@ def load_material(db: Cursor, selection: ReportSelection) -> Material:
     counts = datasets.counts(db)
     rows = {key: run_scores.load_scored_rows(db, key) for key in shown}
     first = rows[chosen[0].id].frame["pair_id"].tolist()
+    chosen_rows: dict[str, tuple[ChosenRow, ...]] = {}
+    for pair_id in selection.rows:
+        having = set(predictions.runs_with(db, selection.dataset, pair_id))
+        chosen_rows[pair_id] = tuple(
+            load_row(db, run, pair_id, predictions.row(db, run.id, pair_id))
+            for run in chosen
+            if run.id in having
+        )
     return Material(
         dataset=datasets.find(db, selection.dataset),
         runs=chosen,
@@ -71,21 +79,10 @@ def load_material(db: Cursor, selection: ReportSelection) -> Material:
         rows=rows,
         kept=find_kept(db, selection.dataset),
         audits={run.id: load_audit(db, run.id) for run in chosen},
-        chosen_rows={
-            pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows
-        },
+        chosen_rows=chosen_rows,
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         outcomes=predictions.list_rows(db, chosen[0].id, first)["outcome"],
     )
-
-
-def _rows_of(
-    db: Cursor, selection: ReportSelection, chosen: Sequence[Run], pair_id: str
-) -> Iterator[ChosenRow]:
-    having = set(predictions.runs_with(db, selection.dataset, pair_id))
-    for run in chosen:
-        if run.id in having:
-            yield load_row(db, run, pair_id, predictions.row(db, run.id, pair_id))
 
 
 def load_row(db: Cursor, run: Run, pair_id: str, numbers: Mapping[str, Any]) -> ChosenRow:

@@ -195,15 +195,12 @@ def _tools(material: Material) -> list[tuple[str, Html]]:
 def _debates(material: Material) -> list[Part]:
     if not material.chosen_rows:
         return []
-    blocks = [_audit(material)]
+    audits = [audit for audit in (material.audits[run.id] for run in material.runs) if audit.roles]
+    blocks = [
+        join(element("p", f"{audit.run}: {audit.sentence}", *audit.caveats) for audit in audits)
+    ]
     blocks += [show_row(row_key(i), found) for i, found in enumerate(material.chosen_rows.values())]
     return [("debates", "Rows in full", join(blocks))]
-
-
-def _audit(material: Material) -> Html:
-    """Return whether the advocates of each debate argued, in a sentence."""
-    audits = [audit for audit in (material.audits[run.id] for run in material.runs) if audit.roles]
-    return join(element("p", f"{audit.run}: {audit.sentence}", *audit.caveats) for audit in audits)
 
 
 _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark."

@@ -67,12 +67,6 @@ def read_content(
         argued.append((len(roles), len(arguing) if advocates else None))
         take(texts)
     about = _describe_run(db, run, sources) | {"hasBriefs": any(n for n, _ in argued)}
-    return SiteContent(about | _choose_first_row(db, run, rows), _columns(rows, argued))
-
-
-def _choose_first_row(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, str]:
-    """Return the first row of the site and a few words on it: the most confidently wrong row, else
-    the longest to read."""
     is_wrong = not run.has_rank_scores and any(row["outcome"] == "miss" for row in rows)
     order: Order = predictions.CONFIDENTLY_WRONG if is_wrong else predictions.LONGEST
     opens = predictions.find_pair_ids(db, run.id, RowFilter(), order)[0]
@@ -83,7 +77,7 @@ def _choose_first_row(db: Cursor, run: Run, rows: Sequence[Row]) -> dict[str, st
         f" {run.name} predicted it for {len(rows):,} pairs of genes of {name}. Below is the one"
         f" {why}; the others are in the list."
     )
-    return {"opens": opens, "intro": words}
+    return SiteContent(about | {"opens": opens, "intro": words}, _columns(rows, argued))
 
 
 def _read_cards(db: Cursor, run: str) -> dict[str, list[Row]]:
@@ -128,6 +122,10 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         scores = [*filter(None, [dataset.marks.sentence]), score.sentence, *score.caveats]
     audit = load_audit(db, run.id)
     audited = audit.sentence if audit.roles else ""
+    hashes = {
+        "Dataset's pairs, SHA-256": sources.dataset_sha256,
+        "File, SHA-256": str(run.spec.get("sha256", "")),
+    }
     return {
         "name": run.name,
         "dataset": dataset.name,
@@ -138,7 +136,7 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "audit": audited,
         "argued": f"{SHORT} characters or more, and no answer to the multiple-choice question",
         "facts": [*(run_facts(run, sources.clean) | {"Dataset": dataset_text(dataset)}).items()],
-        "sources": _sources(run, sources),
+        "sources": [(title, words) for title, words in hashes.items() if words],
         "labels": {
             name: [drawing.LABEL_SIGNS[name], drawing.LABEL_WORDS[name]]
             for name in drawing.LABEL_SIGNS
@@ -147,13 +145,3 @@ def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
         "flags": [[name, row_numbers.FLAG_HELP.get(flag, "")] for flag, name in FLAG_NAMES.items()],
         "noLabel": NO_LABEL,
     }
-
-
-def _sources(run: Run, sources: Sources) -> list[tuple[str, str]]:
-    """Return the hashes of what the site was made from, as (title, SHA-256), for the foot of the
-    page."""
-    hashes = {
-        "Dataset's pairs, SHA-256": sources.dataset_sha256,
-        "File, SHA-256": str(run.spec.get("sha256", "")),
-    }
-    return [(title, words) for title, words in hashes.items() if words]
