@@ -1,4 +1,4 @@
-"""What a command imports: what it does not need costs nobody time."""
+"""What a command and the shell of all pages import: what they do not need costs nobody time."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from tests import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "sklearn", "plotly", "streamlit", "openai", "dspy"}
+# llm: the settings of a model server; plots: colours and signs.
+ROOMS_OF_THE_SHELL = {"base", "features", "llm", "plots", "runs", "store", "ui"}
 AFTER = "import sys\nfrom core.cli import main\ntry:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)\n"
 RESOLVE = """
 import sys
@@ -88,6 +90,19 @@ def test_no_help_of_a_command_loads_what_computes_or_draws() -> None:
     )
     assert "core.features.neighbours.commands" in done.stdout.split()
     assert not set(done.stdout.split()) & (HEAVY - {"numpy"})
+
+
+def test_the_shell_of_all_pages_loads_no_feature_and_nothing_that_computes() -> None:
+    """Streamlit itself loads pandas, pyarrow and plotly."""
+    program = "import sys, core.ui.shell; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    rooms = {".".join(name.split(".")[1:3]) for name in loaded if name.startswith("core.")}
+    assert {room.split(".")[0] for room in rooms} <= ROOMS_OF_THE_SHELL
+    assert {room for room in rooms if room.startswith("features")} == {"features"}
+    assert not loaded & {"scipy", "sklearn", "openai", "dspy"}
 
 
 @pytest.mark.soak
