@@ -316,7 +316,15 @@ def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:
     """
     start = piece.start
     while start < piece.end:
-        batch = read_piece(piece._replace(start=start, end=min(start + size, piece.end)), most_rows)
+        entries, end, damage = _Entries(), start, None
+        try:
+            for entry, end in read_entries(piece.file, start):
+                entries.add(entry)
+                if end >= min(start + size, piece.end) or len(entries.rows) >= most_rows:
+                    break
+        except InputError as error:
+            damage = error
+        batch = entries.lay_out(piece.run, start, end, damage)
         if batch.end > start:
             yield batch
         if batch.damage is not None:
@@ -324,16 +332,3 @@ def read_batches(piece: Piece, most_rows: int, size: int) -> Iterator[RowBatch]:
         if batch.end == start:
             return  # a torn last line
         start = batch.end
-
-
-def read_piece(piece: Piece, most_rows: int) -> RowBatch:
-    """Return the lines of a piece, for at most `most_rows` rows, up to the first invalid line."""
-    entries, end, damage = _Entries(), piece.start, None
-    try:
-        for entry, end in read_entries(piece.file, piece.start):
-            entries.add(entry)
-            if end >= piece.end or len(entries.rows) >= most_rows:
-                break
-    except InputError as error:
-        damage = error
-    return entries.lay_out(piece.run, piece.start, end, damage)

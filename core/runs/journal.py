@@ -106,9 +106,9 @@ def cost_of(row: FinishedRow) -> int:
     return calls_tokens(row.calls, spent=False)
 
 
-def read_lines(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
-    """Yield (line, position of its end in bytes) of the lines from a byte on; a torn last line is
-    left out."""
+def read_entries(file: Path, start: int = 0) -> Iterator[tuple[Entry, int]]:
+    """Yield (entry, position of its line's end in bytes) from a byte on; a torn last line is left
+    out. Raise InputError for any other line."""
     if not file.exists():
         return
     with file.open("rb") as journal:
@@ -116,18 +116,12 @@ def read_lines(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
         for line in journal:
             if not line.endswith(b"\n"):
                 return
+            try:
+                entry = decode_entry(line)
+            except InputError as error:
+                raise InputError(f"{file}, byte {start:,}: {error}") from error
             start += len(line)
-            yield line, start
-
-
-def read_entries(file: Path, start: int = 0) -> Iterator[tuple[Entry, int]]:
-    """Yield (entry, position of its line's end in bytes) from a byte on. Raise InputError for any
-    other line."""
-    for line, end in read_lines(file, start):
-        try:
-            yield decode_entry(line), end
-        except InputError as error:
-            raise InputError(f"{file}, byte {end - len(line):,}: {error}") from error
+            yield entry, start
 
 
 def read_progress(file: Path) -> Progress:

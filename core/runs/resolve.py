@@ -59,13 +59,21 @@ def resolve(
     if isinstance(method, DerivedMethod):
         _refuse_without_effect(method, request, _OF_ASKING)
         options = method.complete(options, components)
-        rows = _rows_of_derived(request, method, components, known, options)
+        default = () if request.rows else set(method.default_rows(options, components))
+        rows = (
+            choose_rows(known, request.rows)
+            if request.rows
+            else tuple(pair.pair_id for pair in known if pair.pair_id in default)
+        )
         particulars: JsonObject = {"parents": method.parents(options)}
     elif isinstance(method, ReadsTexts):
         _refuse_without_effect(method, request, ("labels",))
-        parent, rows = _rows_with_texts(store, request, method, known, options)
-        options = {**options, "run": parent}
-        particulars = {"parents": (parent,), **model}
+        with store.read() as db:
+            run = runs.find_predicting(db, method.parent(options))
+            having = method.rows_with_texts(db, run, options)
+        rows = choose_rows([pair for pair in known if pair.pair_id in having], request.rows)
+        options = {**options, "run": run.id}
+        particulars = {"parents": (run.id,), **model}
     elif isinstance(method, AsksAgain):
         _refuse_without_effect(method, request, _OF_ASKING)
         earlier, rows = _rows_asked_before(store, request, method, known, options)
@@ -91,6 +99,10 @@ def resolve(
             "packs": {name: packs[name] for name in packs if name in read},
             **model,
         }
+    with store.read() as db:
+        sources = {
+            name: spaces.find(db, name).sha256 for name in split_names(options.get("spaces", ""))
+        }
     return RunSpec(
         method=method.name,
         version=method.version,
@@ -99,7 +111,7 @@ def resolve(
         dataset_sha256=dataset_sha256(known),
         rows=rows,
         prompts_sha256=sha256_of(prompts) if prompts else "",
-        sources=_space_hashes(store, options),
+        sources=sources,
         without_effect=tuple(
             option.name for option in options_of(method.settings) if not option.about.changes_result
         ),
@@ -166,39 +178,6 @@ def _chosen(request: RunRequest, names: Collection[str]) -> Iterator[Option]:
     )
 
 
-def _rows_of_derived(
-    request: RunRequest,
-    method: DerivedMethod,
-    components: ComponentLoader,
-    known: Sequence[Pair],
-    options: Options,
-) -> tuple[str, ...]:
-    """Return the ids of the chosen rows, by default those of the method's own choice, in the
-    dataset's order."""
-    if request.rows:
-        return choose_rows(known, request.rows)
-    default = set(method.default_rows(options, components))
-    return tuple(pair.pair_id for pair in known if pair.pair_id in default)
-
-
-def _rows_with_texts(
-    store: Store,
-    request: RunRequest,
-    method: ReadsTexts,
-    known: Sequence[Pair],
-    options: Options,
-) -> tuple[str, tuple[str, ...]]:
-    """Return the id of the run that is read, and the ids of its rows, or of the chosen ones of
-    them, that have texts.
-
-    Raise InputError if none has, or if the run is a reading itself.
-    """
-    with store.read() as db:
-        run = runs.find_predicting(db, method.parent(options))
-        having = method.rows_with_texts(db, run, options)
-    return run.id, choose_rows([pair for pair in known if pair.pair_id in having], request.rows)
-
-
 def _rows_asked_before(
     store: Store,
     request: RunRequest,
@@ -250,12 +229,3 @@ def _label_view(
     if labels not in kinds:
         raise InputError(f"labels: got {labels!r}, expected {', '.join(kinds)}")
     return LabelViewSpec(kinds[labels])
-
-
-def _space_hashes(store: Store, options: Options) -> dict[str, str]:
-    """Return gene space → SHA-256 of its symbols and vectors, of the spaces that the option
-    `spaces` names."""
-    with store.read() as db:
-        return {
-            name: spaces.find(db, name).sha256 for name in split_names(options.get("spaces", ""))
-        }

@@ -151,7 +151,8 @@ def status_of(folder: RunFolder) -> Status:
     """Return the state of a run. Raise NotFound if the folder holds no run. Reads the whole journal
     of a crashed run."""
     found = _observe(folder)
-    worker, record = found.heartbeat or _last_heartbeat(folder) or {}, found.record
+    last = found.heartbeat or last_heartbeat(folder)
+    worker, record = last if last is not None and _is_of_worker(last) else {}, found.record
     if record is None:
         counts = Counts.of(folder, read_progress(folder.rows)) if folder.rows.exists() else Counts()
         record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
@@ -208,11 +209,6 @@ def _observe(folder: RunFolder) -> _Observed:
         if is_awaited(folder)
         else _Observed("crashed", describe_crash(folder))
     )
-
-
-def _last_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:
-    heartbeat = last_heartbeat(folder)
-    return heartbeat if heartbeat is not None and _is_of_worker(heartbeat) else None
 
 
 def _is_of_worker(heartbeat: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ What works on runs is imported where it is needed: every page asks for jobs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from core.base.errors import DeskError, NotFound, StateError
 from core.base.texts import describe_duration
@@ -51,7 +51,11 @@ class RunKind(JobKind):
     def job_of(self, workspace: Workspace, run: Run, status: Status | None = None) -> Job:
         """Return the job that makes a run. status: that of its folder, if it was read already."""
         folder = workspace.run_folder(run.id)
-        page, view = _place_of(run)
+        page, view = self.page, {"dataset": run.dataset, "watched": run.id}
+        if run.is_asked:  # the page Run lists no ad-hoc runs
+            page, view = "ask", {"dataset": run.dataset, "asked": run.id}
+        elif not run.is_reading:
+            view["run"] = run.id
         try:
             status = status or status_of(folder)
         except DeskError as error:
@@ -96,18 +100,6 @@ class RunKind(JobKind):
         from core.runs import run_control
 
         run_control.resume(workspace, job.key)
-
-
-def _place_of(run: Run) -> tuple[str, Mapping[str, str]]:
-    """Return the page that shows the job of a run, and its query parameters there: the page Run
-    lists no ad-hoc runs."""
-    if run.is_asked:
-        return "ask", {"dataset": run.dataset, "asked": run.id}
-    return RunKind.page, {
-        "dataset": run.dataset,
-        "watched": run.id,
-        **({} if run.is_reading else {"run": run.id}),
-    }
 
 
 KIND = RunKind()
