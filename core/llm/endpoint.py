@@ -3,7 +3,6 @@ the `openai` package."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -31,7 +30,7 @@ from core.llm.messages import Outcome
 from core.llm.messages import Request as ChatRequest
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Request
+    from httpx2 import Request
 
     from core.llm.completion import Answer
 
@@ -138,45 +137,30 @@ class ModelTransport:
     """
 
     def __init__(self, endpoint: Endpoint, connections: int) -> None:
-        from openai import AsyncOpenAI
+        from httpx2 import Limits, Timeout
+        from openai import AsyncOpenAI, DefaultAioHttpClient
 
-        self.endpoint, self._connections = endpoint, connections
-        self._clients: list[AsyncClient] = []
-        self._free: list[AsyncClient] = []  # once for each request that one can take now
+        self.endpoint = endpoint
+        # The client of aiohttp needs a fifth of the time a call that httpx2's own needs, which
+        # looks at each idle connection whenever a request begins or ends.
+        self._client = open_http_client(
+            endpoint.base_url,
+            endpoint.access,
+            key_header=endpoint.calls.auth_header,
+            base=DefaultAioHttpClient,
+            timeout=Timeout(None, connect=endpoint.connect_timeout_s),
+            limits=Limits(max_connections=connections, max_keepalive_connections=connections),
+        )
         self._patterns: dict[tuple[Method, str], Request] = {}
-        self._open_client()
         package = AsyncOpenAI(
             base_url=endpoint.base_url,
             api_key="none",  # the key of the address is added when a request is sent
             default_headers=endpoint.calls.headers,
-            http_client=self._clients[0],
+            http_client=self._client,
         )
         self._headers = {
             name: value for name, value in package.default_headers.items() if isinstance(value, str)
         }
-
-    def _open_client(self) -> None:
-        """Open a client for further requests.
-
-        The client of aiohttp, which openai carries and which is optional, needs a fifth of the time
-        a call. That of httpx2 looks at each idle connection whenever a request begins or ends, so
-        it gets one connection, and every request at a time a client of its own.
-        """
-        from httpx2 import Limits, Timeout
-        from openai import DefaultAioHttpClient, DefaultAsyncHttpxClient
-
-        has_aiohttp = importlib.util.find_spec("aiohttp") is not None
-        n = self._connections if has_aiohttp else 1
-        client = open_http_client(
-            self.endpoint.base_url,
-            self.endpoint.access,
-            key_header=self.endpoint.calls.auth_header,
-            base=DefaultAioHttpClient if has_aiohttp else DefaultAsyncHttpxClient,
-            timeout=Timeout(None, connect=self.endpoint.connect_timeout_s),
-            limits=Limits(max_connections=n, max_keepalive_connections=n),
-        )
-        self._clients.append(client)
-        self._free += [client] * n
 
     @property
     def address(self) -> str:
@@ -185,8 +169,7 @@ class ModelTransport:
 
     async def close(self) -> None:
         """Close the connections."""
-        for client in self._clients:
-            await client.aclose()
+        await self._client.aclose()
 
     @asynccontextmanager
     async def choose(self) -> AsyncIterator[Self]:
@@ -259,12 +242,9 @@ class ModelTransport:
     ) -> HttpResponse:
         from httpx2 import HTTPError
 
-        if not self._free:
-            self._open_client()
-        client = self._free.pop()
         try:
             request = self._request(method, url, body or "")
-            return await send_prepared(client, request, max_bytes, on_part)
+            return await send_prepared(self._client, request, max_bytes, on_part)
         except HTTPError as error:
             raise ConnectionFailed(self._describe_failure(error)) from None
         except FarTooLong:
@@ -274,8 +254,6 @@ class ModelTransport:
                 f"{error} (max_answer_mb is {self.endpoint.max_answer_mb:g}, a larger one allows"
                 " more)"
             ) from None
-        finally:
-            self._free.append(client)
 
     def _request(self, method: Method, url: str, body: str) -> Request:
         """Return a request as the openai package sends it.
@@ -291,7 +269,7 @@ class ModelTransport:
             if method == "GET":
                 del headers["Content-Type"]
             version = self.endpoint.calls.api_version
-            pattern = self._patterns[method, url] = self._clients[0].build_request(
+            pattern = self._patterns[method, url] = self._client.build_request(
                 method,
                 url if "://" in url else f"{self.address.rstrip('/')}{url}",
                 headers=headers,

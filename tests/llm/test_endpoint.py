@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import importlib.util
 import json
 import random
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from httpx2 import AsyncClient, Response
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from core.base.errors import InputError
 from core.base.net.retry import Fault
@@ -116,20 +115,9 @@ def test_keys_of_the_environment_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
     assert asked[0].key is None
 
 
-def leave_out_aiohttp(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where it is not installed."""
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *more: None if name == "aiohttp" else find(name, *more),
-    )
-
-
 def test_requests_are_those_of_the_openai_package_and_made_from_one_pattern(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    leave_out_aiohttp(monkeypatch)  # the transport that the package takes unless it is told
     seen = []
     built = []
     build = AsyncClient.build_request
@@ -150,6 +138,7 @@ def test_requests_are_those_of_the_openai_package_and_made_from_one_pattern(
             api_key=KEY,
             default_headers=calls.headers,
             default_query={"api-version": calls.api_version},
+            http_client=DefaultAioHttpClient(),
         ) as package:
             await package.post("/chat/completions", cast_to=Response, content=b"{}")
             await package.get("/models", cast_to=Response)
@@ -178,12 +167,7 @@ def test_requests_are_those_of_the_openai_package_and_made_from_one_pattern(
     assert sent[0][3]["x-team"] == "b"
 
 
-@pytest.mark.parametrize("library", ["aiohttp", "httpx2"])
-def test_connections_are_kept_and_no_more_than_requests_at_a_time(
-    library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if library == "httpx2":
-        leave_out_aiohttp(monkeypatch)
+def test_connections_are_kept_and_no_more_than_requests_at_a_time() -> None:
     connections = []
 
     async def answer(_, reader):
@@ -307,25 +291,14 @@ def send_each(answers: Sequence[bytes]) -> list[str | Fault]:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("library", ["aiohttp", "httpx2"])
-def test_whatever_a_server_sends_is_a_typed_fault_without_the_key(
-    library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if library == "httpx2":
-        leave_out_aiohttp(monkeypatch)
+def test_whatever_a_server_sends_is_a_typed_fault_without_the_key() -> None:
     for (name, (_, said)), found in zip(
         HOSTILE.items(), send_each([raw for raw, _ in HOSTILE.values()]), strict=True
     ):
-        if library == "httpx2" and isinstance(found, str):
-            assert name in ("reason", "header", "many encodings"), (
-                name
-            )  # what one library refuses, another may read
-            continue
         assert isinstance(found, Fault), name
         assert "sk-open" not in repr(found), name
         assert "\n" not in found.message
-        if library == "aiohttp" or name in ("bomb", "gzip", "deflate", "redirect", "no UTF-8"):
-            assert said in found.message, name
+        assert said in found.message, name
         final = name in ("bomb", "redirect", "redirect to nowhere", "digits")
         assert found.retryable is not final, name
 

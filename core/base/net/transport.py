@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import time
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -245,9 +244,13 @@ def _other_errors() -> tuple[type[Exception], ...]:
     The client of the openai package lets errors of aiohttp through, and httpx2 the end of a stream
     in TLS.
     """
+    from aiohttp import ClientError
+    from aiohttp.http_exceptions import HttpProcessingError
     from anyio import EndOfStream
 
-    errors: tuple[type[Exception], ...] = (
+    return (
+        ClientError,
+        HttpProcessingError,
         EndOfStream,
         ValueError,
         LookupError,
@@ -256,12 +259,6 @@ def _other_errors() -> tuple[type[Exception], ...]:
         RecursionError,
         zlib.error,
     )
-    if importlib.util.find_spec("aiohttp"):
-        from aiohttp import ClientError
-        from aiohttp.http_exceptions import HttpProcessingError
-
-        errors += (ClientError, HttpProcessingError)
-    return errors
 
 
 async def _read_limited(response: Response, max_bytes: int, on_part: OnPart | None) -> bytes:
