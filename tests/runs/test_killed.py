@@ -242,6 +242,8 @@ def assert_equal_to_undisturbed(survived: SurvivingRun) -> None:
     for name, table in theirs.items():
         # the basis of a score counts how often its rows were written
         left, right = (each.drop(columns="basis", errors="ignore") for each in (ours[name], table))
+        if name == "kept_result":  # Overview, which was opened meanwhile, keeps what it looked for
+            left = left[left["name"].isin(right["name"])].reset_index(drop=True)
         pd.testing.assert_frame_equal(left, right, obj=name)
     assert ours["prediction"]["pair_id"].is_unique
     assert len(ours["trace_event"]) == len(ours["row_call"]) == 2 * ROWS
