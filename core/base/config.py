@@ -79,8 +79,15 @@ def _count(text: str) -> int:
     return value
 
 
+def fold_address(email: str) -> str:
+    """Return an e-mail address as it is compared: blanks around it and, if it is all ASCII, the
+    case do not count. Other signs may fold to those of another person's address."""
+    email = email.strip()
+    return email.lower() if email.isascii() else email
+
+
 def _e_mails(text: str) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
+    found = tuple(dict.fromkeys(fold_address(part) for part in text.split(",") if part.strip()))
     if not all(each == EVERYONE or re.fullmatch(r"[^@\s]+@[^@\s]+", each) for each in found):
         raise ValueError(text)
     return found

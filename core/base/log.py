@@ -12,7 +12,9 @@ import logging
 import os
 import re
 import sys
+import time
 import traceback
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -36,6 +38,8 @@ _PROBLEM = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z (WARNING|ERROR) ")
 _MISTAKES = "|".join(["InputError", *(kind.__name__ for kind in InputError.__subclasses__())])
 _MISTAKE = re.compile(rf"\] failed: ({_MISTAKES}): ")
 _RECORDED = "_perturbdesk_recorded"
+MOST_ALIKE = 100
+_alike: Counter[object] = Counter()  # written errors by kind, line of code and hour
 
 
 def log_file(settings: Settings) -> Path:
@@ -102,16 +106,23 @@ def record_error(what: str, error: BaseException) -> bool:
     whether there is a log file.
 
     what: in which page, command, run or file it happened. A busy store is a warning, since trying
-    again may help.
+    again may help. Of errors of one kind from one line of code, a process writes MOST_ALIKE an
+    hour: whoever can cause one could push all others out of the log.
     """
     if not getattr(error, _RECORDED, False):
         setattr(error, _RECORDED, True)
-        LOGGER.log(
-            logging.WARNING if isinstance(error, StoreBusy) else logging.ERROR,
-            "%s",
-            what,
-            exc_info=error,
-        )
+        *_, (frame, line) = (None, 0), *traceback.walk_tb(error.__traceback__)
+        place = type(error), frame and frame.f_code, line, int(time.monotonic() // 3600)
+        _alike[place] += 1
+        if _alike[place] <= MOST_ALIKE:
+            last = ", the last of this kind for an hour" if _alike[place] == MOST_ALIKE else ""
+            LOGGER.log(
+                logging.WARNING if isinstance(error, StoreBusy) else logging.ERROR,
+                "%s%s",
+                what,
+                last,
+                exc_info=error,
+            )
     return any(
         isinstance(handler, _SharedRotatingFile) and handler.works for handler in LOGGER.handlers
     )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from core.base.config import EVERYONE, Settings, load_settings
+from core.base.config import EVERYONE, Settings, fold_address, load_settings
 from core.base.errors import ReadOnly
 from core.base.log import LOGGER
 from core.base.types import JsonObject
@@ -38,13 +38,15 @@ class Person:
 def person_of(settings: Settings, email: str, name: str = "") -> Person | None:
     """Return the person of an e-mail address that was verified; None if the settings name no role
     for it."""
-    address = email.strip().lower()
+    address = fold_address(email)
     if not address:
         return None
+    # signs that nobody sees could draw another's address behind a name
+    name = "".join(filter(str.isprintable, name)).strip()
     if address in settings.editors:
-        return Person(name.strip(), address, "editor")
+        return Person(name, address, "editor")
     if address in settings.readers or EVERYONE in settings.readers:
-        return Person(name.strip(), address, "reader")
+        return Person(name, address, "reader")
     return None
 
 

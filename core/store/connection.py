@@ -279,7 +279,8 @@ class Store:
                 f"{self.file}: the store needs more than the {most} of memory that it may have;"
                 " raise PERTURBDESK_STORE_MEMORY_MB"
             )
-        if isinstance(
+        # a block whose checksum differs is of no kind
+        if type(error) is duckdb.Error or isinstance(
             error, duckdb.IOException | duckdb.FatalException | duckdb.SerializationException
         ):
             return self._attachment.error_of(error)

@@ -215,3 +215,14 @@ def test_a_secret_that_is_broken_over_lines_is_not_written(settings: Settings) -
     assert "InputError: said [key]" in events(settings)[0]
     assert SECRET[7:] not in log.log_file(settings).read_text("utf-8")
     assert log.without_secrets(f"<{SECRET}>") == "<[key]>"
+
+
+def test_errors_that_somebody_can_cause_push_no_other_out_of_the_log(settings: Settings) -> None:
+    log.configure(settings, "test")
+    for _ in range(log.MOST_ALIKE + 50):
+        log.record_error("alike", raised(ValueError("forged")))
+    log.record_error("another", raised(KeyError("key")))
+    said = [line for line in events(settings) if " alike" in line]
+    assert len(said) == log.MOST_ALIKE
+    assert "the last of this kind" in said[-1]
+    assert " another: KeyError" in events(settings)[-1]

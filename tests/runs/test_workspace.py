@@ -88,3 +88,12 @@ def test_who_only_reads_has_no_key(small_workspace: Workspace) -> None:
     )
     with pytest.raises(ReadOnly, match="a test"):
         add_note(with_key.for_reading("a test"), "debate", None, "mine")
+
+
+def test_signs_that_fold_to_those_of_another_address_are_another_address() -> None:
+    settings = replace(SHARED, editors=("kit@lab.example",))
+    assert person_of(settings, " KIT@Lab.example ") == Person("", "kit@lab.example", "editor")
+    assert person_of(settings, "\u212ait@lab.example") is None
+    drawn = person_of(settings, "kit@lab.example", "Eve \u202e<ada@lab.example>")
+    assert drawn is not None
+    assert drawn.name == "Eve <ada@lab.example>"

@@ -22,6 +22,7 @@ from filelock import ReadWriteLock
 from core.base.config import Settings
 from core.base.errors import InputError, StoreBusy, StoreDamaged, StoreOtherSchema
 from core.store import Cursor, Store, changes, connection, open_store
+from core.store.attachment import HEADERS_BYTES
 from core.store.connection import OPEN_STORES
 from core.store.queries import Insertion, insert_all
 from tests import worlds
@@ -350,3 +351,30 @@ def test_a_limit_on_the_size_of_files_is_no_damage(tmp_path: Path, most: int) ->
     assert "a limit on the size of a file is reached" in finished(tried)
     with store.read() as db:
         assert bumps(db) == 1
+
+
+def test_a_block_that_was_changed_is_damage_and_stays_as_it_is(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with store.write() as db:
+        db.execute(
+            "INSERT INTO gene SELECT i::VARCHAR, 'named', md5(i::VARCHAR) FROM range(40000) t(i)"
+        )
+    store._attachment.end()
+    content = store.file.read_bytes()
+    said = []
+    for block in range(HEADERS_BYTES, len(content), 262_144):  # DuckDB's blocks
+        place = tmp_path / str(block) / "desk.duckdb"
+        place.parent.mkdir()
+        place.write_bytes(
+            changed := content[: block + 100]
+            + bytes([content[block + 100] ^ 4])
+            + content[block + 101 :]
+        )
+        try:
+            with Store(place, tmp_path / "cache").read() as db:
+                db.execute("SELECT * FROM gene").fetchall()
+        except StoreDamaged as error:
+            said.append(str(error))
+        assert place.read_bytes() == changed
+    assert said
+    assert all("cannot be read, and is left as it is" in each for each in said)

@@ -13,7 +13,7 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -43,7 +43,8 @@ SUMS, DONE = "SHA256SUMS", "done.json"
 # Of a run's folder: what a worker may change comes in this order, done.json apart (see `_add_run`).
 OF_RUN = ("spec.json", "how.json", "evaluation.json", "rows.jsonl", "spending.jsonl", "log.txt")
 _OF_LOCK = (".lock", ".holder")  # beside the store, made again
-_UNFINISHED = "restore.unfinished"  # lists what a restore is about to move into place
+# While a restore moves things into place: the SHA-256 of its backup, and what it moves.
+_UNFINISHED = "restore.unfinished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,37 +157,42 @@ def restore(workspace: Workspace, archive: Path) -> Backup:
 
     Raise StateError if the workspace is not empty, InputError or UnsafeFile for a file that is not
     a backup, damaged or unsafe, and StoreError for a store of another version: nothing is written
-    then.
+    then. One that was killed is given again.
     """
     workspace.refuse_if_read_only("restore", str(archive))
     data = workspace.settings.data
+    record = data / _UNFINISHED
     try:
-        _remove_unfinished(data)
-        _refuse_used(workspace.settings)
-        with part_of(data / "restore", is_folder=True) as staged:
-            _unpack(archive, staged)
-            with open_store(Settings(workspace=staged)).read() as db:
-                restored = Backup(archive, sha256_of_file(archive), len(runs.statuses(db)))
+        sha256 = sha256_of_file(archive)
+        killed = record.read_text("utf-8").splitlines() if record.is_file() else [""]
+        # The store comes last: if it exists, the workspace is complete.
+        if killed[0] != sha256 or not (data / STORE).exists():
+            _remove_unfinished(data, killed[1:])
             _refuse_used(workspace.settings)
-            # The store last: if it exists, the workspace is complete.
-            unpacked = [path for path in (staged / "data").iterdir() if path.suffix not in _OF_LOCK]
-            replace_file(data / _UNFINISHED, "\n".join(path.name for path in unpacked).encode())
-            for path in sorted(unpacked, key=lambda path: (path.name == STORE, path.name)):
-                path.rename(data / path.name)
-            (data / _UNFINISHED).unlink()
+            with part_of(data / "restore", is_folder=True) as staged:
+                _unpack(archive, staged)
+                with open_store(Settings(workspace=staged)).read() as db:
+                    runs.statuses(db)  # refuses a store of another version
+                _refuse_used(workspace.settings)
+                unpacked = [
+                    path for path in (staged / "data").iterdir() if path.suffix not in _OF_LOCK
+                ]
+                names = sorted((path.name for path in unpacked), key=lambda name: name == STORE)
+                replace_file(record, "\n".join([sha256, *names]).encode())
+                for name in names:
+                    (staged / "data" / name).rename(data / name)
+        with workspace.change("restore", archive.name) as (db, detail):
+            restored = Backup(archive, sha256, len(runs.statuses(db)))
+            detail |= {"sha256": sha256, "runs": restored.runs}
+        record.unlink()
     except OSError as error:
         raise explain(error, error.filename or data) from error
-    with workspace.change("restore", archive.name) as (_, detail):
-        detail |= {"sha256": restored.sha256, "runs": restored.runs}
     return restored
 
 
-def _remove_unfinished(data: Path) -> None:
+def _remove_unfinished(data: Path, names: Sequence[str]) -> None:
     """Remove what a restore moved into place that was killed before it moved the store."""
-    record = data / _UNFINISHED
-    if not record.is_file() or (data / STORE).exists():
-        return
-    for place in (data / name for name in record.read_text("utf-8").splitlines()):
+    for place in () if (data / STORE).exists() else (data / name for name in names):
         if place.exists():
             remove_folder(place) if place.is_dir() else place.unlink()
 

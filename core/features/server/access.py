@@ -31,7 +31,7 @@ from streamlit.web.server.starlette import starlette_routes as routes
 from streamlit.web.server.starlette import starlette_websocket as websocket
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-from core.base.config import CALLBACK, Settings
+from core.base.config import CALLBACK, Settings, fold_address
 from core.base.errors import DeskError, InputError
 from core.base.file_io import read_file, replace_file
 from core.base.log import record_error
@@ -270,7 +270,7 @@ def issued_at(cookies: Mapping[str, str]) -> float | None:
 def _identity(claims: Mapping[str, Any]) -> str:
     """Return who somebody is for `SignOuts`; accounts without an address are one, and have no
     role."""
-    return f"address {claims.get('email', '')}".casefold()
+    return f"address {fold_address(str(claims.get('email', '')))}"
 
 
 def person_with(cookies: Mapping[str, str]) -> Person | None:
@@ -341,9 +341,9 @@ def _check(message: Message, *, is_person: bool) -> Message | None:
     with a role sent it."""
     sent = BackMsg()
     try:
-        sent.ParseFromString(message.get("bytes") or b"")
-    except DecodeError:
-        return message  # Streamlit ends such a connection
+        sent.ParseFromString(message["bytes"])
+    except (DecodeError, KeyError, TypeError):  # a text, or what no page sends
+        return None
     kind = sent.WhichOneof("type")
     if kind not in (MESSAGES_FOR_PEOPLE if is_person else MESSAGES_FOR_ALL):
         return None if kind is not None else message

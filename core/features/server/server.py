@@ -6,6 +6,7 @@ Its page also tells the browser where the server is.
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from base64 import b64encode
@@ -159,6 +160,8 @@ def return_after_sign_in(app: ASGIApp) -> ASGIApp:
 
 _SETTINGS = load_settings()
 scrub_output(_SETTINGS)
+# The log has the errors of pages; on standard error they would come again, with tracebacks.
+logging.getLogger("streamlit.error_util").addFilter(lambda record: record.exc_info is None)
 _FOR_OTHERS = [
     Middleware(check_access, settings=_SETTINGS),
     Middleware(SessionLimits, settings=_SETTINGS),

@@ -344,3 +344,27 @@ def test_something_else_in_the_workspace_is_left_alone(backup_file: Path, tmp_pa
     with pytest.raises(StateError, match=r"contains data/embeddings/mine\.safetensors"):
         backups.restore(open_workspace(Settings(workspace=tmp_path / "new")), backup_file)
     assert [path for path in (tmp_path / "new").rglob("*") if path.is_file()] == [note]
+
+
+def files_of(workspace: Workspace) -> set[Path]:
+    return {
+        path
+        for path in workspace.settings.data.rglob("*")
+        if path.suffix not in (".wal", ".holder")
+    }
+
+
+def test_a_restore_that_was_killed_at_its_end_is_given_again(
+    backup_file: Path, tmp_path: Path
+) -> None:
+    """What it moved is in its place; only its word is missing."""
+    workspace = restored(backup_file, tmp_path / "new")
+    record = workspace.settings.data / backups._UNFINISHED
+    assert not record.exists()
+    record.write_text("\n".join([sha256_of_file(backup_file), "runs", STORE]))
+    before = files_of(workspace)
+    assert backups.restore(workspace, backup_file).sha256 == sha256_of_file(backup_file)
+    assert files_of(workspace) == before - {record}
+    assert not record.exists()
+    with pytest.raises(StateError, match="expected an empty workspace"):
+        backups.restore(workspace, backup_file)

@@ -257,3 +257,24 @@ def test_who_loses_their_role_in_the_middle_of_an_upload_imports_nothing(
         assert "reader" in drawn.text
         assert not [each for each in drawn.widgets if each.kind == "file_uploader"]
     assert shared.snapshot() == before
+
+
+def test_what_no_page_sends_leaves_no_traceback(shared: SharedServer) -> None:
+    """Texts, bytes that are no message, and a widget's value of another kind, from nobody and from a reader."""
+    with browsing(shared.address) as nobody:
+        nobody._socket.send("text")
+        nobody.send_bytes(b"\xff\x00garbage")
+        assert "Sign in" in nobody.run().text
+    with browsing(shared.address, shared.cookie(EVE)) as reader:
+        seed = next(
+            each
+            for each in reader.run("fuse", f"run={shared.run.id}").widgets
+            if each.kind == "number_input"
+        )
+        sent = BackMsg()
+        sent.rerun_script.page_name = "fuse"
+        sent.rerun_script.widget_states.widgets.add(id=seed.id, string_value="x")
+        reader.send(sent)
+        while reader.receive(WAIT_S).WhichOneof("type") != "script_finished":
+            pass
+    assert "Traceback" not in shared.server.log.read_text()
