@@ -94,11 +94,11 @@ def unpack(
 
 
 def iterate_members(
-    content: Content, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+    content: Content, name: str, wanted: Callable[[str], bool]
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the bytes of each file inside the zip `content` that is wanted, in its
     order; see `unpack`."""
-    for path, stream in open_members(content, name, wanted, max_bytes):
+    for path, stream in open_members(content, name, wanted):
         yield path, stream.readall() or b""
 
 

@@ -411,13 +411,13 @@ def table_of(content: Content, name: str) -> Table:
 
 
 @contextmanager
-def open_table(path: Path, name: str = "", most_bytes: int = MAX_UNPACKED_BYTES) -> Iterator[Table]:
+def open_table(path: Path, most_bytes: int = MAX_UNPACKED_BYTES) -> Iterator[Table]:
     """Give the table in a file while the block reads it. Raise as `table_of` and `open_file`."""
-    with open_file(path, most_bytes) as file, limit_memory(name or path.name):
+    with open_file(path, most_bytes) as file, limit_memory(path.name):
         if file.read(len(PARQUET)) == PARQUET:
-            yield _ParquetTable(path, name or path.name)
+            yield _ParquetTable(path, path.name)
         else:
-            yield table_of(file, name or path.name)
+            yield table_of(file, path.name)
 
 
 def first_character(head: bytes) -> bytes:

@@ -193,15 +193,9 @@ def _faults(table: Table, layout: _Layout, rows: pd.DataFrame) -> list[Fault]:
     ]
 
 
-def number_in(text: str) -> float | None:
-    """Return a cell's number, which may be NaN or infinite, else None; 1_000 is a number in Python
-    alone."""
-    return NumberStyle().read(text)
-
-
 def _number(text: str) -> float | None:
     """Return a finite number, else None."""
-    number = number_in(text)
+    number = NumberStyle().read(text)
     return number if number is not None and math.isfinite(number) else None
 
 

@@ -546,7 +546,7 @@ def place_scores(rows: LabelledRows) -> dict[str, Floats]:
     return scores
 
 
-def describe_power(index: RowIndex, seed: int = 0) -> Iterator[str]:
+def describe_power(index: RowIndex) -> Iterator[str]:
     """Yield how weak a leak is still found, for each probe on the labelled rows of a dataset, where
     weaker and weaker ones are planted; nothing without labels."""
     for question in QUESTIONS:
@@ -556,13 +556,13 @@ def describe_power(index: RowIndex, seed: int = 0) -> Iterator[str]:
                 continue
             units = f"{question} of {UNITS[axis]}"
             noise = (0.0, 0.25, 0.5, 0.75, 1.0)
-            shares = _weakest(partial(_finds_shares, rows), noise, seed)
-            matrix = _weakest(partial(_finds_matrix, question, rows), noise, seed)
+            shares = _weakest(partial(_finds_shares, rows), noise)
+            matrix = _weakest(partial(_finds_matrix, question, rows), noise)
             yield f"{units}: label shares among 16 columns of noise, {shares} SD of noise"
             yield f"{units}: a matrix of labels, {matrix} SD of noise"
             if axis == "gene":
                 shares_known = (0.7, 0.5, 0.4, 0.3, 0.2, 0.1)
-                known = _weakest(partial(_finds_score, rows), shares_known, seed)
+                known = _weakest(partial(_finds_score, rows), shares_known)
                 yield f"{question}: a run that knows some labels and guesses, {known} of the rows"
 
 
@@ -590,13 +590,13 @@ def _finds_score(rows: LabelledRows, share: float, rng: np.random.Generator) -> 
 
 
 def _weakest(
-    is_found: Callable[[float, np.random.Generator], bool], levels: Sequence[float], seed: int
+    is_found: Callable[[float, np.random.Generator], bool], levels: Sequence[float]
 ) -> str:
     """Return the last of the levels, the strongest leak first, up to which both of two tries are
     found."""
     weakest = "not found even with"
     for level in levels:
-        if not all(is_found(level, np.random.default_rng([seed, k])) for k in range(2)):
+        if not all(is_found(level, np.random.default_rng([0, k])) for k in range(2)):
             return weakest if weakest.startswith("found") else f"{weakest} {level:g}"
         weakest = f"found with {level:g}"
     return weakest
