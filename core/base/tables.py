@@ -51,11 +51,7 @@ _SHOWN_VALUES: Final = 8
 _SAMPLE_ROWS, _SAMPLE_CHARACTERS = 2_000, 1 << 22  # that tell how numbers are written
 _OF_RUNS: Final = {"prediction_up", "p_up", "p_de", "answer", "response", "content", "seeds"}
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_NUMBER: Final = re.compile(
-    r"[+-]?(?=[.,]?\d)"
-    r"(?:\d{1,3}(?:(?P<group>[.,'’ \u00a0\u2009\u202f])\d{3})(?:(?P=group)\d{3})*|\d*)"
-    r"(?:(?P<decimal>[.,])\d+)?(?:[eE][+-]?\d+)?"
-)
+_NUMBER: Final = re.compile(r"[+-]?(?=[.,]?\d)\d*(?:(?P<mark>[.,])\d+)?(?:[eE][+-]?\d+)?")
 _ONE_GROUP: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")  # 1,234: a thousand or a fraction
 
 
@@ -63,11 +59,10 @@ Record = tuple[int, list[str]]  # line, from 1, and cells
 
 
 class NumberStyle(NamedTuple):
-    """How a column writes numbers. decimal: "." or ","; "" where 1,234 may be either. thousands: ""
-    for none."""
+    """How a column writes numbers. decimal: "." or ","; "" where 1,234 may be a thousand or a
+    fraction."""
 
     decimal: str = "."
-    thousands: str = ""
 
     def read(self, text: str) -> float | None:
         """Return a cell's number, which may be NaN or infinite; None for a text that is no
@@ -76,16 +71,9 @@ class NumberStyle(NamedTuple):
         if "_" in bare:  # a number in Python alone
             return None
         if self != _PLAIN and (match := _NUMBER.fullmatch(bare)):
-            group, decimal = match["group"], match["decimal"]
-            if group and group == self.decimal and decimal is None and bare.count(group) == 1:
-                group, decimal = None, group  # 1,234 where other cells are fractions
-            if (group or self.thousands) != self.thousands or (
-                decimal or self.decimal
-            ) != self.decimal:
+            if match["mark"] not in (None, self.decimal):
                 return None
-            bare = (
-                bare.replace(group or "", "").replace(",", ".") if group else bare.replace(",", ".")
-            )
+            bare = bare.replace(",", ".")
         try:
             return float(bare)
         except ValueError:
@@ -98,33 +86,24 @@ _PLAIN: Final = NumberStyle()
 def number_style(texts: Iterable[str], usual: NumberStyle | None = None) -> NumberStyle:
     """Return how the cells of a column write numbers. usual: the style of other columns.
 
-    1,234 tells nothing by itself; where no cell of column and table does, it is no number.
+    1,234 tells nothing by itself; where no cell of column and table does, it is no number. Nor is
+    one with something between thousands.
     """
-    decimals, thousands, unclear = set[str](), set[str](), set[str]()
+    decimals, unclear = set[str](), set[str]()
     for text in texts:
         bare = text.strip()
-        match = _NUMBER.fullmatch(bare) if bare else None
-        if match is None:
+        match = _NUMBER.fullmatch(bare)
+        if match is None or match["mark"] is None:
             continue
-        group, decimal = match["group"], match["decimal"]
-        if group and decimal is None and _ONE_GROUP.fullmatch(bare):
-            unclear.add(group)
-        elif group and decimal is None and group in ".," and bare.count(group) == 1:
-            decimals.add(group)  # 0,123: no thousand begins with 0
+        if _ONE_GROUP.fullmatch(bare):
+            unclear.add(match["mark"])
         else:
-            thousands |= {group} if group else set()
-            decimals |= {decimal} if decimal else set()
-    decimals |= (
-        {"," if mark == "." else "." for mark in thousands & {".", ","}} if not decimals else set()
-    )
-    if len(decimals) > 1 or len(thousands) > 1 or decimals & thousands:
+            decimals.add(match["mark"])
+    if len(decimals) > 1:
         return _PLAIN  # two styles in one column: cells of another are no numbers
-    if not decimals and usual is not None:
-        decimals = {usual.decimal} - thousands
-    if not decimals:
-        return NumberStyle("" if "," in unclear else ".", next(iter(thousands), ""))
-    (decimal,) = decimals
-    return NumberStyle(decimal, next(iter(thousands | (unclear - {decimal})), ""))
+    if decimals:
+        return NumberStyle(decimals.pop())
+    return usual or NumberStyle("" if "," in unclear else ".")
 
 
 class Table:
@@ -359,9 +338,7 @@ class Table:
 
 def _is_number(text: str) -> bool:
     """Return whether a text without outer blanks is a number in one of the styles."""
-    return (
-        _PLAIN.read(text) is not None or (_NUMBER.fullmatch(text) and text[-1].isdecimal()) is True
-    )
+    return _PLAIN.read(text) is not None or _NUMBER.fullmatch(text) is not None
 
 
 def _fill_down(rows: Iterator[Record], column: int) -> Iterator[Record]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from core.base.result import UNMARKED, LabelMarks
 from core.base.texts import check_name
 from core.base.types import ASKED, HeadlineKind
 from core.store.connection import Cursor
-from core.store.queries import find_named, one
+from core.store.queries import find_named, insert_values, one
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,18 +38,10 @@ def add(cursor: Cursor, dataset: Dataset) -> None:
     """Create a dataset; its id and name must be new. Raise InputError for a name as `check_name`
     does."""
     check_name("dataset", dataset.name)
-    values = [
-        dataset.id,
-        dataset.name,
-        dataset.organism,
-        dataset.context,
-        dataset.origin,
-        dataset.headline,
-    ]
-    marks = [dataset.marks.false_share, dataset.marks.nominal, dataset.marks.confounded]
-    cursor.execute(
-        f"INSERT INTO dataset ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, *marks]
-    )
+    values, marks = asdict(dataset), dataset.marks
+    del values["marks"]
+    values |= {"false_share": marks.false_share, "nominal_share": marks.nominal}
+    insert_values(cursor, "dataset", {**values, "confounded": marks.confounded})
 
 
 def list_all(cursor: Cursor) -> list[Dataset]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from core.base.texts import list_known
 from core.base.types import Rejected
 from core.store import runs
 from core.store.connection import Cursor
-from core.store.queries import insert, one
+from core.store.queries import insert, insert_values, one
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,13 +41,7 @@ _COLUMNS = "id, sha256, file, kind, dataset, run, rows, rejected, author, import
 
 def add(cursor: Cursor, record: Import, rejected: Sequence[Rejected]) -> None:
     """Record an import and its rejected rows."""
-    cursor.execute(
-        f"INSERT INTO import ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,now()::TIMESTAMP)",
-        [
-            *(record.id, record.sha256, record.file, record.kind, record.dataset, record.run),
-            *(record.rows, record.rejected, record.author),
-        ],
-    )
+    insert_values(cursor, "import", asdict(record), dated="imported_at")
     _add_rejected(cursor, record.id, rejected)
 
 

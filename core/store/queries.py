@@ -168,11 +168,13 @@ def insert(
     insert_all(cursor, [insertion(table, columns, ignore_existing=ignore_existing)])
 
 
-def insert_values(cursor: Cursor, table: str, values: Mapping[str, Any]) -> None:
-    """Insert one row, a value for each column named."""
-    marks = ", ".join("?" * len(values))
+def insert_values(cursor: Cursor, table: str, values: Mapping[str, Any], dated: str = "") -> None:
+    """Insert one row, a value for each column named. dated: the column that gets the time now
+    instead."""
+    marks = ("now()::TIMESTAMP" if name == dated else "?" for name in values)
     cursor.execute(
-        f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", list(values.values())
+        f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join(marks)})",
+        [value for name, value in values.items() if name != dated],
     )
 
 

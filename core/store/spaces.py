@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 from core.base.errors import NotFound
+from core.base.row_schema import field_names
 from core.store.connection import Cursor
-from core.store.queries import find_named
+from core.store.queries import find_named, insert_values
 
 _COLUMNS = (
     "id, name, kind, spec, source, sha256, genes, columns, notes, built_from, import, author,"
@@ -46,27 +47,10 @@ class SpaceRecord:
 
 def add(cursor: Cursor, space: SpaceRecord) -> None:
     """Record a space; its id and name must be new."""
-    cursor.execute(
-        f"INSERT INTO space ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,now()::TIMESTAMP)",
-        [
-            *(
-                space.id,
-                space.name,
-                space.kind,
-                json.dumps(dict(space.spec), sort_keys=True),
-                space.source,
-                space.sha256,
-            ),
-            *(
-                space.genes,
-                space.columns,
-                list(space.notes),
-                space.built_from,
-                space.source_file,
-                space.author,
-            ),
-        ],
-    )
+    values = {name: getattr(space, name) for name in field_names(SpaceRecord)}
+    values |= {"spec": json.dumps(dict(space.spec), sort_keys=True), "notes": list(space.notes)}
+    values["import"] = values.pop("source_file")
+    insert_values(cursor, "space", values, dated="created_at")
 
 
 def list_all(cursor: Cursor) -> list[SpaceRecord]:
@@ -114,18 +98,9 @@ _PACK_COLUMNS = "name, kind, sha256, entries, source, import, organism, imported
 
 def add_pack(cursor: Cursor, pack: PackRecord) -> None:
     """Record a pack; its name must be new."""
-    cursor.execute(
-        f"INSERT INTO knowledge ({_PACK_COLUMNS}) VALUES (?,?,?,?,?,?,?,now()::TIMESTAMP)",
-        [
-            pack.name,
-            pack.kind,
-            pack.sha256,
-            pack.entries,
-            pack.source,
-            pack.source_file,
-            pack.organism,
-        ],
-    )
+    values = asdict(pack)
+    values["import"] = values.pop("source_file")
+    insert_values(cursor, "knowledge", values, dated="imported_at")
 
 
 def list_packs(cursor: Cursor) -> list[PackRecord]:

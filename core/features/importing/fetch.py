@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.base.errors import InputError, Unreachable, WrongContent
@@ -38,140 +38,109 @@ _LINES = ("k562", "rpe1", "hepg2", "jurkat", "k562_set")
 class PublicFile:
     """One file: its address below the base, the name it gets here, and its expected content.
 
-    bytes and sha256: None if they were not published. public_score: of a published run, on the
-    leaderboard.
+    sha256: None if it was not published. public_score: of a published run, on the leaderboard.
     """
 
     path: str
     file: str
-    bytes: int | None = None
     sha256: str | None = None
     public_score: float | None = None
 
-    @property
-    def name(self) -> str:
-        """What the data set or run is called here."""
-        return PurePosixPath(self.file).stem
+
+def _challenge(file: str, sha256: str) -> PublicFile:
+    return PublicFile(f"{_CHALLENGE}/{file}", file, sha256)
 
 
-def _challenge(file: str, size: int, sha256: str) -> PublicFile:
-    return PublicFile(f"{_CHALLENGE}/{file}", file, size, sha256)
-
-
-def _published_file(
-    path: str,
-    name: str,
-    size: int | None = None,
-    sha256: str | None = None,
-    public_score: float | None = None,
+def _published(
+    path: str, name: str, sha256: str | None = None, public_score: float | None = None
 ) -> PublicFile:
-    return PublicFile(f"{_PUBLISHED}/{path}", f"{name}.zip", size, sha256, public_score)
+    return PublicFile(f"{_PUBLISHED}/{path}", f"{name}.zip", sha256, public_score)
 
 
 SOURCES: dict[str, tuple[PublicFile, ...]] = {
     "challenge": (
-        _challenge(
-            "train.csv", 223_222, "34b44beb724f8b4be259d012433a8d3580e673874db845adb11e8eb7edbfcf41"
-        ),
-        _challenge(
-            "test.csv", 45_625, "d8675d049e6affb45b19cb53376a6e548a682b8047ed68db3badedb322cb6d0f"
-        ),
+        _challenge("train.csv", "34b44beb724f8b4be259d012433a8d3580e673874db845adb11e8eb7edbfcf41"),
+        _challenge("test.csv", "d8675d049e6affb45b19cb53376a6e548a682b8047ed68db3badedb322cb6d0f"),
         _challenge(
             "sample_submission_track_a.csv",
-            153_613,
             "2eb7f53f5fde4d183e9fe992203c5cd69243de55827b7069a47a7813fabcd7c5",
         ),
         _challenge(
             "sample_submission_track_b.csv",
-            77_316,
             "06773b7a532a83e8327b6f5f7bcc3468d200aa5f6c0ffe5f78ebefdc9d72ac35",
         ),
         _challenge(
             "sample_submission_track_c.csv",
-            66_390,
             "637cf6dd3da7d590eaf398c06504b6ee320d7de3e7473f811dc8c2b5df6ce859",
         ),
     ),
     "published": (
-        _published_file(
+        _published(
             "track_b_adversarial_sharp/submission_track_b.zip",
             "track_b_sharp",
-            577_119,
             "ccddaaa6609d54663b04c630443c045cf10fb1415b0d3c711248ff6dbf965885",
             0.569,
         ),
-        _published_file(
+        _published(
             "track_b_adversarial_knn_fusion/submission.zip",
             "track_b_knn_fusion",
-            569_798,
             "e08f6fa55ec7a9ead7dfbfefe7fce253559b11a00b775ee798e60f207f29d318",
             0.606,
         ),
-        _published_file(
+        _published(
             "track_b_scgpt_fusion/submission.zip",
             "track_b_scgpt_fusion",
-            569_758,
             "c4481924b86a79ab0edaa56a42e033ece27cd25b288b167a2d41bcff322bbef8",
             0.619,
         ),
-        _published_file(
+        _published(
             "track_b_scgpt_fusion_wdir07/submission.zip",
             "track_b_scgpt_fusion_wdir07",
-            569_876,
             "8621b7d2ff2e3d98a448be717225c7f084cce6e2623fce5b021efaf2303426f8",
             0.624,
         ),
-        _published_file(
+        _published(
             "track_b_scgpt_fusion_gf316/submission.zip",
             "track_b_scgpt_fusion_gf316",
-            569_806,
             "015a9207e2aa9604bc946cae0a4b66c62358003166d290e306c282398a486707",
             0.621,
         ),
-        _published_file(
+        _published(
             "track_b_scgpt_fusion_sa/submission.zip",
             "track_b_scgpt_fusion_sa",
-            569_741,
             "44f24dc53177df6ed4d5ac190bb9774b2eabe9cb3e7212efa48cc2a5a83ce380",
             0.622,
         ),
-        _published_file(
+        _published(
             "track_b_state_fusion/submission.zip",
             "track_b_state_fusion",
-            569_834,
             "65c0bb799cdb0d96bcb1bd4932a186712274f2c2c6b04834d88e5a7313996c68",
             0.623,
         ),
-        _published_file(
+        _published(
             "track_b_adversarial_blend/submission.zip",
             "track_b_adversarial_blend",
-            562_399,
             "39ddbc0c4d131185a627fa54ba79dca65a03d31849ba29000ab179eb7c87ade9",
             0.558,
         ),
-        _published_file(
+        _published(
             "track_b_cross_fusion/submission.zip",
             "track_b_cross_fusion",
-            569_863,
             "2ebf5d265e71a558ff1696301639aeffd85adba676d984f61997ce1ac1d7c887",
             0.583,
         ),
-        _published_file(
+        _published(
             "track_b_adversarial_ens3/submission_track_b.zip",
             "track_b_adversarial_ens3",
-            581_722,
             "2bbf6eaaa588e307d924f727d9196b61860cd9965007acbf559be66d483fffd3",
             0.551,
         ),
-        _published_file(
+        _published(
             "wdir_tune_logprobs/submission_track_a.zip",
             "track_a_logprobs_train2499",
-            1_832_230,
             "4456578aa46ded8a90f1a6deb99795d79435fbdd903ce0f9a11256b9afbdcf47",
         ),
-        _published_file(
-            "track_a_logprobs_bench/submission_track_a.zip", "track_a_logprobs_train499"
-        ),
+        _published("track_a_logprobs_bench/submission_track_a.zip", "track_a_logprobs_train499"),
     ),
     "perturbqa": tuple(
         PublicFile(f"{_PERTURBQA}/{line}-{task}.csv", f"{line}-{task}.csv")
@@ -246,19 +215,17 @@ def _download(client: Client, url: str, file: PublicFile, progress: Progress) ->
     raises."""
     import httpx2
 
-    content, most = bytearray(), file.bytes or MAX_BYTES
+    content = bytearray()
     # identity, so that bytes on the wire are bytes of the file
     with client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response:
         if response.status_code != 200:
             raise httpx2.HTTPError(f"HTTP {response.status_code}, expected 200")
         length = response.headers.get("Content-Length", "")
-        total = file.bytes or (int(length) if length.isdecimal() else 0)
+        total = int(length) if length.isdecimal() else 0
         for chunk in response.iter_bytes():
             content += chunk
-            if len(content) > most:
-                raise WrongContent(
-                    f"{url}: more than {most:,} bytes, expected no more; nothing was kept"
-                )
+            if len(content) > MAX_BYTES:
+                raise WrongContent(f"{url}: more than {MAX_BYTES:,} bytes; nothing was kept")
             progress(file.file, len(content), total)
     return bytes(content)
 

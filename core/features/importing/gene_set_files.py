@@ -1,6 +1,6 @@
 """Gene sets and networks in the formats of their publishers, as the JSON of a knowledge pack: GMT
-(MSigDB, Reactome, Enrichr), GAF (Gene Ontology), STRING's protein.links beside its protein.info,
-and OmniPath's interactions."""
+(MSigDB, Reactome, Enrichr), GAF (Gene Ontology), and STRING's protein.links beside its
+protein.info."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Literal
 
 from core.base.archives import bare_name, unpack_file
 from core.base.errors import InputError
@@ -18,16 +18,8 @@ from core.evidence.knowledge_packs import are_genes
 from core.features.importing.name_kinds import kind_of_names
 from core.features.importing.symbols import clean
 
-Kind = Literal["gmt", "gaf", "string", "omnipath"]
+Kind = Literal["gmt", "gaf", "string"]
 _GAF_SYMBOL, _GAF_QUALIFIER, _GAF_TERM, _GAF_COLUMNS = 2, 3, 4, 15
-OMNIPATH_COLUMNS: Final = (
-    "source_genesymbol",
-    "target_genesymbol",
-    "is_directed",
-    "is_stimulation",
-    "is_inhibition",
-)
-_OMNIPATH_FLAGS: Final = {"true": 1, "1": 1, "false": 0, "0": 0}
 
 
 def kind_of_gene_sets(head: bytes, name: str) -> Kind | None:
@@ -39,8 +31,6 @@ def kind_of_gene_sets(head: bytes, name: str) -> Kind | None:
         return "gaf"
     if lines[0].split()[:2] == ["protein1", "protein2"]:
         return "string"
-    if set(OMNIPATH_COLUMNS) <= set(lines[0].split("\t")):
-        return "omnipath"
     for line in () if bare_name(name).lower().endswith(".gmt") else lines[:-1] or lines:
         cells = line.split("\t")
         if len(cells) < 3 or (cells[1] and "://" not in cells[1]):
@@ -50,15 +40,13 @@ def kind_of_gene_sets(head: bytes, name: str) -> Kind | None:
 
 def read_gene_sets(path: Path, name: str, kind: Kind) -> bytes:
     """Return the content of a file of a kind as the JSON of a knowledge pack: pathways by gene,
-    edges by symbol, or signed signalling.
+    or edges by symbol.
 
     Raise InputError for lines that are wrong, with their numbers, and for links whose proteins
     nothing beside the file names.
     """
     if kind == "string":
         return json.dumps(_read_links(path, name)).encode()
-    if kind == "omnipath":
-        return json.dumps(_read_omnipath(path, name)).encode()
     sets: dict[str, dict[str, None]] = {}
     for gene, term in _read_gmt(path, name) if kind == "gmt" else _read_gaf(path, name):
         sets.setdefault(gene, {})[term] = None
@@ -81,35 +69,8 @@ def read_gene_sets(path: Path, name: str, kind: Kind) -> bytes:
     ).encode()
 
 
-def _read_omnipath(path: Path, name: str) -> dict[str, Any]:
-    """Return the directed interactions of OmniPath's web service (fields genesymbols=1):
-    "source|target" → 1 stimulates, −1 inhibits, 0 both, neither, or not the same on several lines.
-
-    Interactions without a direction, of a gene with itself, and of complexes without a symbol are
-    left out.
-    """
-    (_, header), *lines = _rows(path, name, "OmniPath")
-    places = [header.index(column) for column in OMNIPATH_COLUMNS]
-    signs: dict[str, int] = {}
-    for number, cells in lines:
-        if len(cells) != len(header):
-            raise InputError(f"{name}, line {number}: {len(cells)} columns, expected {len(header)}")
-        source, target, *texts = (cells[place] for place in places)
-        if odd := [text for text in texts if text.lower() not in _OMNIPATH_FLAGS]:
-            raise InputError(f"{name}, line {number}: {odd[0][:40]!r}, expected True or False")
-        directed, stimulates, inhibits = (_OMNIPATH_FLAGS[text.lower()] for text in texts)
-        if directed and source and target and source != target and "|" not in source + target:
-            key, sign = f"{source}|{target}", stimulates - inhibits
-            signs[key] = sign if signs.get(key, sign) == sign else 0
-    if not signs:
-        raise InputError(
-            f"{name}: no directed interaction between two genes, expected at least one"
-        )
-    return {"meta": {"source": "OmniPath", "kind": "signalling"}, "pairs": signs}
-
-
 def _rows(
-    path: Path, name: str, kind: str, least: int = 1, separator: str | None = "\t"
+    path: Path, name: str, kind: str, least: int, separator: str | None = "\t"
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line that is neither empty nor a remark. Raise
     InputError for one with fewer cells than `least`."""

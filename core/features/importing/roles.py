@@ -222,20 +222,8 @@ _BASES: Final = (
 )
 # in a name of p-values
 _ADJUSTED: Final = re.compile(r"adj|fdr|fwer|lfsr|svalue|corrected|bonferroni|holm|bh\b|^q|q_?val")
-# Tables with the columns of each group side by side: role → its column, {} for the group.
-_SIDE_BY_SIDE: Final = (
-    (
-        "scanpy",
-        {
-            "names": "{}_names",
-            "logfoldchanges": "{}_logfoldchanges",
-            "pvals": "{}_pvals",
-            "pvals_adj": "{}_pvals_adj",
-        },
-    ),
-    ("scanpy", {"names": "{}_n", "logfoldchanges": "{}_l", "pvals": "{}_p"}),
-    ("nebula", {"gene": "gene", "ln_fc": "logFC_{}", "standard_error": "se_{}", "p": "p_{}"}),
-)
+# What scanpy says of each group, in columns side by side such as A_names and A_pvals.
+_OF_GROUP: Final = ("names", "logfoldchanges", "pvals", "pvals_adj")
 # MAGeCK's summaries of genes, by test and by regression: neg|score, day23|beta.
 _MAGECK: Final = re.compile(r"(?:neg|pos)\|score.*|.*\|beta")
 # Columns of dashboards, counts and other facts of a call, of which none is a score of a pair.
@@ -415,33 +403,18 @@ def _names_pairs(table: Table, of: Mapping[str, str]) -> bool:
 
 
 def stack(table: Table) -> Table:
-    """Return a table with the columns of each group side by side as one with a row for each group
-    and gene."""
-    has_pert = {*map(fold, ROLES["pert"].names)} & {*map(fold, table.header)}
-    for tool, columns in () if has_pert else _SIDE_BY_SIDE:
-        gene, change = [*columns][:2]
-        begin, end = columns[change].split("{}")
-        changes = (name for name in table.header if name.startswith(begin) and name.endswith(end))
-        groups = [
-            g
-            for name in changes
-            if (g := name[len(begin) : len(name) - len(end)]) not in ("", "(Intercept)")
-        ]
-        by_role = {
-            role: [column.format(group) for group in groups] for role, column in columns.items()
-        }
-        by_role = {role: names for role, names in by_role.items() if {*names} <= {*table.header}}
-        if groups and {gene, change} <= by_role.keys():
-            places = [
-                [table.header.index(names[i]) for names in by_role.values()]
-                for i in range(len(groups))
-            ]
-            note = f"a table of {tool} with {len(groups):,} groups side by side"
-            rows = _stacked(table, dict(zip(groups, places, strict=True)))
-            return Table(
-                table.name, ("group", *by_role), rows, table.rejected, [*table.notes, note]
-            )
-    return table
+    """Return scanpy's table with the columns of each group side by side as one with a row for each
+    group and gene."""
+    place = {name: at for at, name in enumerate(table.header)}
+    end = "_logfoldchanges"
+    groups = [name.removesuffix(end) for name in table.header if name.endswith(end)]
+    columns = [name for name in _OF_GROUP if all(f"{group}_{name}" in place for group in groups)]
+    if not groups or "names" not in columns:
+        return table
+    places = {group: [place[f"{group}_{name}"] for name in columns] for group in groups}
+    note = f"a table of scanpy with {len(groups):,} groups side by side"
+    rows = _stacked(table, places)
+    return Table(table.name, ("group", *columns), rows, table.rejected, [*table.notes, note])
 
 
 def _stacked(table: Table, places: Mapping[str, Sequence[int]]) -> Iterator[tuple[int, list[str]]]:

@@ -88,7 +88,7 @@ def outcome(path: Path, options: TableOptions = AS_GUESSED) -> tuple[object, ...
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("plain") / "de.csv"
-    path.write_text(text_of(ROWS, (".", ""), ","))
+    path.write_text(text_of(ROWS, ".", ","))
     return str(outcome(path))  # NaN is equal to itself as text
 
 
@@ -112,7 +112,7 @@ def test_one_of_two_lines(tmp_path: Path, kind: str) -> None:
     ]
     path = tmp_path / "de.csv"
     for rows in ([*first, *second], [*itertools.chain(*zip(second, first, strict=True))]):
-        path.write_bytes(FORMATS[kind](rows, (".", "")))
+        path.write_bytes(FORMATS[kind](rows, "."))
         with pytest.raises(InputError, match=r"another line .*K562.*--where line="):
             label_changes(path, SETTINGS)
         with pytest.raises(InputError, match=r"another line .*--where line="):
@@ -120,7 +120,7 @@ def test_one_of_two_lines(tmp_path: Path, kind: str) -> None:
         chosen = LabelSettings(sampling=SETTINGS.sampling, where={"line": "K562"})
         predicted = read_predicted_table(path, PAIRS, TableOptions(where={"line": "K562"}))
         found = (label_changes(path, chosen).codes.tolist(), predicted.signed.tolist())
-        path.write_bytes(FORMATS[kind](ROWS, (".", "")))
+        path.write_bytes(FORMATS[kind](ROWS, "."))
         assert str(found) == str(
             (
                 label_changes(path, SETTINGS).codes.tolist(),
@@ -131,13 +131,13 @@ def test_one_of_two_lines(tmp_path: Path, kind: str) -> None:
 
 def test_numbers_that_may_be_thousands_are_refused(tmp_path: Path) -> None:
     rows = [{**row, "fold_change": f"1,{i:03d}", "p_value": 1} for i, row in enumerate(ROWS)]
-    (tmp_path / "de.csv").write_text(text_of(rows, (".", ""), ";"))
+    (tmp_path / "de.csv").write_text(text_of(rows, ".", ";"))
     with pytest.raises(InputError, match="decimal point"):
         label_changes(tmp_path / "de.csv", SETTINGS)
 
 
 def test_a_where_that_no_row_has_names_the_values(tmp_path: Path) -> None:
     path = tmp_path / "de.csv"
-    path.write_text(text_of([{**row, "line": "K562"} for row in ROWS], (".", ""), ","))
+    path.write_text(text_of([{**row, "line": "K562"} for row in ROWS], ".", ","))
     with pytest.raises(InputError, match="--where line=HeLa: no row has it; line has K562"):
         read_predicted_table(path, PAIRS, TableOptions(where={"line": "HeLa"}))

@@ -236,7 +236,7 @@ def test_every_wrong_row_is_named() -> None:
         (3, "duplicate"),
         (4, "not a number"),
         (5, "not a number"),
-        (6, "out of range"),  # 1,234 beside 0.1
+        (6, "not a number"),  # 1,234 beside 0.1
         (7, "not a number"),
         (8, "out of range"),
         (9, "out of range"),

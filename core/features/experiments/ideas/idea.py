@@ -149,8 +149,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
         "labels": "labelled rows: import the challenge's train.csv",
         "space": "a gene space: make one with `perturbdesk embed text --name text`",
         "signs": (
-            "a knowledge pack of regulation or signalling: import collectri_mouse_signed.json, or"
-            " OmniPath's interactions"
+            "a knowledge pack of regulation or signalling: import collectri_mouse_signed.json"
         ),
         "edges": "a knowledge pack of a network: import string_edges.json",
         "pathways": "a knowledge pack of pathways: import gene_reactome.json",

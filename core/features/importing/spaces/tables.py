@@ -112,10 +112,9 @@ def load_text(
     table = text_table(open_text(), source, _header_above_row)
     rows = table.sample()[:_LOOKED_AT]
     style = number_style(cell for cells in rows for cell in cells)
-    if style.thousands or not style.decimal:
+    if not style.decimal:
         raise InputError(
-            f"{source}: numbers with {style.thousands or ','!r}; expected a decimal point, and"
-            " nothing between thousands"
+            f"{source}: numbers with ','; expected a decimal point, and nothing between thousands"
         )
     header = list(table.header)
     if len(header) == 1:

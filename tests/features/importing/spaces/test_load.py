@@ -169,8 +169,8 @@ def test_vectors_in_json(tmp_path: Path) -> None:
     assert load_space(tmp_path / "x.json", "x").symbols == ("Tp53", "NA")
 
 
-def test_numbers_with_thousands_are_refused_with_the_way(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text("gene;d0\nTp53;1.234,5\n")
+def test_numbers_that_may_be_thousands_are_refused_with_the_way(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("gene;d0\nTp53;1,234\n")
     with pytest.raises(InputError, match="decimal point"):
         load_space(tmp_path / "x.csv", "x")
 
