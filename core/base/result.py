@@ -16,7 +16,7 @@ from datetime import date
 from enum import Enum
 from typing import Any, Final, Protocol, runtime_checkable
 
-from core.base.texts import cell_text, estimate_text
+from core.base.texts import cell_text, count_text, estimate_text
 from core.base.types import JsonObject
 
 # metadata of a field that only tables and figures need, such as an array
@@ -212,10 +212,9 @@ class LabelMarks:
                 f" {self.nominal:.0%}; do not trust scores on them."
             )
         if self.confounded:
-            one = self.confounded == 1
             said.append(
-                f"{self.confounded:,} perturbation{' is' if one else 's are'} confounded with"
-                f" {'its' if one else 'their'} batch and ha{'s' if one else 've'} no labels."
+                "Without labels, since they are confounded with their batch:"
+                f" {count_text(self.confounded, 'perturbation')}."
             )
         return " ".join(said)
 

@@ -78,17 +78,6 @@ class _Place:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """A run's texts of a role that hold the phrase: how many, and the first of their rows."""
-
-    run: str
-    role: str
-    n: int
-    rows: list[int]
-    is_evidence: bool
-
-
 def contains(column: str) -> str:
     """Return the SQL condition that a column's text holds a phrase; its parameter is the phrase's
     pattern."""
@@ -131,33 +120,19 @@ def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
     dossiers = f"""SELECT run, '{DOSSIER}', count(*), min(rowid, ?) FROM row_evidence
                    WHERE {of_runs} AND evidence IN (SELECT id FROM evidence WHERE
                      {contains("body")}) GROUP BY run"""
-    groups = sorted(
-        [
-            _Group(run, role, n, rows, is_evidence)
-            for query, pattern, is_evidence in (
-                (traces, pattern_of(wanted.phrase), False),
-                (dossiers, json_pattern_of(wanted.phrase), True),
-            )
-            for run, role, n, rows in cursor.execute(
-                query, [wanted.limit, *runs, pattern]
-            ).fetchall()
-        ],
-        key=lambda group: order[group.run],
-    )
-    places = [
-        _Place(group.run, group.is_evidence, row)
-        for group in groups
-        if wanted.run in ("", group.run) and wanted.role in ("", group.role)
-        for row in group.rows
-    ]
-    chosen = _share_out(
-        sorted(places, key=lambda place: (order[place.run], place.is_evidence, place.row)),
-        wanted.limit,
-    )
-    return Found(
-        {(group.run, group.role): group.n for group in groups},
-        _read_hits(cursor, dataset, wanted.phrase, chosen),
-    )
+    counts, places = dict[tuple[str, str], int](), list[_Place]()
+    for query, pattern, is_evidence in (
+        (traces, pattern_of(wanted.phrase), False),
+        (dossiers, json_pattern_of(wanted.phrase), True),
+    ):
+        groups = cursor.execute(query, [wanted.limit, *runs, pattern]).fetchall()
+        for run, role, n, rows in groups:
+            counts[run, role] = n
+            if wanted.run in ("", run) and wanted.role in ("", role):
+                places += [_Place(run, is_evidence, row) for row in rows]
+    places.sort(key=lambda place: (order[place.run], place.is_evidence, place.row))
+    hits = _read_hits(cursor, dataset, wanted.phrase, _share_out(places, wanted.limit))
+    return Found(dict(sorted(counts.items(), key=lambda count: order[count[0][0]])), hits)
 
 
 def _share_out(places: Sequence[_Place], limit: int) -> list[_Place]:
@@ -188,16 +163,14 @@ def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Plac
             [f"(.{{0,{_BEFORE + 1}}}?)({pattern})(.{{0,{_AFTER + 1}}})", dataset],
         )
         for row, run, pair_id, pert, gene, role, parts in result.fetchall():
+            before, hit, after = read(parts["b"]), read(parts["h"]), read(parts["a"])
             # Cuts are at words, with an ellipsis.
-            before = parts["b"]
-            hit = parts["h"]
-            after = parts["a"]
-            cut_before, cut_after = len(before) > _BEFORE, len(after) > _AFTER
-            before, hit, after = read(before), read(hit), read(after)
-            if cut_before:
+            if len(parts["b"]) > _BEFORE:
                 before = f"… {before.split(' ', 1)[-1]}"
-            words = (before, hit, f"{after.rsplit(' ', 1)[0]} …" if cut_after else after)
-            hits[_Place(run, is_evidence, row)] = Hit(run, pair_id, pert, gene, role, *words)
+            if len(parts["a"]) > _AFTER:
+                after = f"{after.rsplit(' ', 1)[0]} …"
+            of_row = Hit(run, pair_id, pert, gene, role, before, hit, after)
+            hits[_Place(run, is_evidence, row)] = of_row
     return [hits[place] for place in places]
 
 

@@ -51,9 +51,13 @@ def marked(demo_copy: Workspace) -> Workspace:
         (
             LabelMarks(0.02, 0.05, 1),
             False,
-            "1 perturbation is confounded with its batch and has no labels.",
+            "Without labels, since they are confounded with their batch: 1 perturbation.",
         ),
-        (MARKED, True, "2 perturbations are confounded with their batch and have no labels."),
+        (
+            MARKED,
+            True,
+            "Without labels, since they are confounded with their batch: 2 perturbations.",
+        ),
     ],
 )
 def test_the_sentence(marks: LabelMarks, is_marked: bool, said: str) -> None:

@@ -120,8 +120,6 @@ def _zip(path: Path) -> str:
         return ""  # the reader of zips says what is wrong with it
     if "xl/workbook.bin" in names or "content.xml" in names:
         return "an unsupported workbook: save it as .xlsx, or its sheet as CSV UTF-8"
-    if any(name.startswith(("word/", "ppt/")) for name in names):
-        return "a document of Word or PowerPoint: save its table as CSV UTF-8"
     if any(name.endswith("/data.pkl") for name in names):
         return (
             "saved by PyTorch, which may be anything: write vectors of genes as .npz, beside a list"
