@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from core.base.archives import Content, bare_name, is_zip, open_content, open_csv, unpack_file
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import open_file
-from core.base.file_limits import MAX_UNPACKED_BYTES, limit_memory
+from core.base.file_limits import MAX_UNPACKED_BYTES, limit_memory, refuse_bomb
 from core.base.texts import parse_json, quote
 from core.base.types import JsonObject, Rejected
 from core.base.workbook import is_workbook, text_of_workbook
@@ -46,6 +46,7 @@ DELIMITERS: Final = (",", "\t", ";", "|")
 FRAME_ROWS: Final = 100_000
 _PART_CHARACTERS: Final = 1 << 23
 _CHUNK_BYTES: Final = 1 << 18
+_ROW_BYTES: Final = 50  # that a row takes at least, beside one for each of its cells
 _MOST_JSON_BYTES: Final = 1 << 28
 _SHOWN_VALUES: Final = 8
 _SAMPLE_ROWS, _SAMPLE_CHARACTERS = 2_000, 1 << 22  # that tell how numbers are written
@@ -659,7 +660,7 @@ class _ParquetTable(Table):
         import pyarrow as pa
         from pyarrow import parquet
 
-        self._copy = copy
+        self._copy, self._size = copy, path.stat().st_size
         try:
             self.schema: pa.Schema = parquet.read_schema(path)
             self._texts = [field.name for field in self.schema if is_text(field.type)]
@@ -677,6 +678,13 @@ class _ParquetTable(Table):
     def _batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
+        metadata = self._file.metadata
+        n_rows = sum(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+        refuse_bomb(
+            f"{self.name}: {n_rows:,} rows of {len(columns):,} columns",
+            self._size,
+            n_rows * (_ROW_BYTES + len(columns)),
+        )
         try:
             with limit_memory(self.name):
                 for batch in self._file.iter_batches(rows, columns=[*columns]):

@@ -103,26 +103,33 @@ def _choose_sheet(sheets: list[Any], name: str) -> Any:
 
 
 def _table_rows(sheet: Any, name: str) -> Iterator[tuple[int, Row]]:
-    """Yield the numbers and the cells of the header and of the rows below it that are not empty."""
+    """Yield the numbers and the cells of the header and of the rows below it that are not empty.
+
+    What stands right of the header comes next to the row's last cell, however far away it is.
+    """
     width = 0
-    # As wide as each row is: openpyxl would fill each, missing ones too, up to a `max_col`.
+    # The cells that are there: openpyxl would fill each row up to its last cell.
+    sheet._get_row = _present_cells
     for number, cells in enumerate(sheet.iter_rows(min_row=1, values_only=True), 1):
         if number > MOST_ROWS:
             raise UnsafeFile(
                 f"{name}: more than {MOST_ROWS:,} rows in a sheet, which Excel cannot have"
             )
-        end = len(cells)
-        while end and cells[end - 1] is None:
-            end -= 1
-        row = cells[:end]
-        if not width and (len(row) > 1 and sum(cell is not None for cell in row) > 1):
-            width = len(row)
+        row = dict(cells)
+        if not width and len(row) > 1:
+            width = max(row)
         if not width and number > _MOST_LEADING:
             return
         if width > _MOST_COLUMNS:
             raise InputError(f"{name}: more than {_MOST_COLUMNS:,} columns, expected at most that")
         if width and row:
-            yield number, (*row, *(None,) * (width - len(row)))
+            beyond = [row[column] for column in sorted(row) if column > width]
+            yield number, (*(row.get(column) for column in range(1, width + 1)), *beyond)
+
+
+def _present_cells(cells: list[dict[str, Any]], *_: object) -> list[tuple[int, Any]]:
+    """Return the column, from 1, and the value of each cell that holds something."""
+    return [(cell["column"], cell["value"]) for cell in cells if cell["value"] is not None]
 
 
 def _write_csv(sheet: Any, name: str, packed: int) -> bytes:
@@ -134,7 +141,7 @@ def _write_csv(sheet: Any, name: str, packed: int) -> bytes:
     written = 0
     for number, cells in _table_rows(sheet, name):
         texts = [_text(cell) for cell in cells]
-        written += number + 1 - line + sum(map(len, texts))
+        written += number + 1 - line + len(texts) + sum(map(len, texts))
         refuse_bomb(name, packed, written, MAX_UNPACKED_BYTES)
         out.write("\n" * (number - line))
         writer.writerow(texts)

@@ -17,7 +17,7 @@ from safetensors.numpy import save
 
 from core.base.errors import InputError
 from core.base.file_io import replace_file
-from core.base.texts import list_some
+from core.base.texts import is_encodable, list_some
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,8 @@ def make_space(
     record both.
 
     vectors: real numbers, of shape (n_symbols, n_columns). Symbols keep the order of their first
-    rows. Raise InputError for another shape, a symbol that is empty or has line breaks, a value
-    that is not finite in float32, and if no vector remains.
+    rows. Raise InputError for another shape, a symbol that is no line of Unicode text, a value that
+    is not finite in float32, and if no vector remains.
     """
     names = [*map(str.strip, symbols)]
     values = _check_vectors(names, vectors, source)
@@ -127,9 +127,9 @@ def _check_vectors(names: list[str], vectors: NDArray[Any], source: str) -> NDAr
     if vectors.dtype.kind not in "fiu":
         raise InputError(f"{source}: vectors of type {vectors.dtype}, expected real numbers")
     for row, name in enumerate(names, 1):
-        if not name or len(name.splitlines()) > 1:
+        if not name or len(name.splitlines()) > 1 or not is_encodable(name):
             raise InputError(
-                f"{source}: row {row} has the symbol {name!r}, expected one line of text"
+                f"{source}: row {row} has the symbol {name!r}, expected one line of text in Unicode"
             )
     with np.errstate(over="ignore"):  # overflow is detected as not finite
         values = np.array(vectors, dtype=np.float32)

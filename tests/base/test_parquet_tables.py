@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from core.base.errors import InputError
+from core.base.errors import InputError, UnsafeFile
 from core.base.tables import table_of
 from core.base.types import Pair
 from core.features.cells.predicted_table import WantedPairs, read_predicted_table
@@ -42,6 +42,22 @@ def test_one_long_text_in_every_row_is_refused(
     path = write(tmp_path / "changes.parquet", table, compression="none")
     with pytest.raises(InputError, match=r"needs more memory|of 50,000 (bytes|characters)"):
         read_predicted_table(path, WANTED)
+
+
+def test_more_empty_cells_than_the_file_can_mean_are_refused(tmp_path: Path) -> None:
+    names = ("id", "pert", "gene", "label")
+    empty = pa.table(dict.fromkeys(names, pa.nulls(3_000_000, pa.string())))
+    path = write(tmp_path / "x.parquet", empty, row_group_size=1_000_000)
+    with pytest.raises(UnsafeFile, match=r"x\.parquet: 3,000,000 rows of 4 columns: .* expected"):
+        next(table_of(path.read_bytes(), path.name).records())
+    million = pa.array([f"G{number % 1_000}" for number in range(1_000_000)]).dictionary_encode()
+    grid = dict.fromkeys(names, million)
+    path = write(tmp_path / "y.parquet", pa.table(grid), compression="zstd")
+    assert next(table_of(path.read_bytes(), path.name).records()) == (2, ["G0"] * len(names))
+    sparse = np.zeros(20_000, dtype=np.float32)
+    columns = {"symbol": million[:20_000], **{f"d{number}": sparse for number in range(300)}}
+    path = write(tmp_path / "z.parquet", pa.table(columns), compression="zstd")
+    assert next(table_of(path.read_bytes(), path.name).records())[0] == 2
 
 
 @pytest.mark.parametrize(

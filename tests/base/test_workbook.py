@@ -118,6 +118,25 @@ def test_a_stray_cell_at_the_end_of_a_sheet_costs_no_more_than_the_rows_above(
     assert (len(lines), lines[3], lines[-1].strip(",")) == (1_048_576, "", "x")
 
 
+def test_rows_are_as_long_as_what_stands_in_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells far to the right, and such without a value, write no cells between."""
+    path = write(tmp_path / "a.xlsx", LABELS)
+    book = openpyxl.load_workbook(path)
+    for row in range(2, 200):
+        book.active[f"XFC{row}"].number_format = "0.00"
+        book.active[f"XFD{row}"] = "x"
+    book.save(path)
+    lines = text(path).splitlines()
+    assert lines[:2] == ["pert,gene,label,split", "STAT1,IRF1,1,train,x"]
+    assert lines[-1] == ",,,,x"
+    monkeypatch.setattr(workbook, "MAX_UNPACKED_BYTES", 100_000)
+    wide = [f"d{column}" for column in range(5_000)]
+    with pytest.raises(UnsafeFile, match="bytes that unpack to"):  # empty cells count, too
+        text(write(tmp_path / "b.xlsx", [wide, *[["x"]] * 20]))
+
+
 def test_more_rows_than_excel_has_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import IO, Any
 
 import pyarrow as pa
@@ -110,6 +110,8 @@ _LINKS = (  # every value of the first stands in the second
 )
 _NOTE_ID = "^[0-9a-f]{12}$"
 _LISTED = "^([a-z_]+( [a-z_]+)*)?$"
+TIMES = datetime(1900, 1, 1), datetime(2200, 1, 1)  # the first, and the first that is too late
+IN_TIMES = "a time from 1900 to 2199"
 _MOST_DIGITS = 300  # of a whole number in JSON; most readers cannot read a longer one
 
 
@@ -213,6 +215,9 @@ def _faults(part: str, column: Column, values: pa.Array) -> Iterator[tuple[pa.Ar
         yield pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), "0 to 1"
     if kind == "number":
         yield pc.invert(pc.is_finite(values)), "a finite number"
+    if kind == "time":
+        first, last = (pa.scalar(time, values.type) for time in TIMES)
+        yield pc.invert(pc.and_(pc.greater_equal(values, first), pc.less(values, last))), IN_TIMES
     if column.choices:
         known = pa.array([*column.choices, None], pa.string())
         yield pc.invert(pc.is_in(values, value_set=known)), " or ".join(column.choices)
@@ -267,9 +272,11 @@ def _refuse_rows(
     the first value."""
     at = pc.index(wrong, True).as_py()
     if at >= 0:
+        value = values[at]
+        if pa.types.is_timestamp(value.type):
+            value = value.cast(pa.string())  # Python has no years above 9999
         raise InputError(
-            f"{where}, row {start + at + 1:,}: {quote(str(values[at].as_py()))}, expected"
-            f" {expected}"
+            f"{where}, row {start + at + 1:,}: {quote(str(value.as_py()))}, expected {expected}"
         )
 
 

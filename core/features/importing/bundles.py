@@ -36,7 +36,9 @@ from core.base.row_schema import VERSION, field_names, local_of, utc_of
 from core.base.texts import quote
 from core.base.types import FALLBACKS, READING_METHODS, RunRecord, Track
 from core.features.importing.bundle_parts import (
+    IN_TIMES,
     SCHEMAS,
+    TIMES,
     PartFile,
     Parts,
     check,
@@ -66,7 +68,8 @@ def _is_line(text: str) -> bool:
 
 def _is_time(text: str) -> bool:
     try:
-        return datetime.fromisoformat(text).tzinfo is None
+        time = datetime.fromisoformat(text)
+        return time.tzinfo is None and TIMES[0] <= time < TIMES[1]
     except ValueError:
         return False
 
@@ -76,7 +79,7 @@ Prose = Annotated[str, MaxLen(_MOST_TEXT), f"a text of at most {_MOST_TEXT:,} ch
 Rows = Annotated[int, Ge(0), Le(2**31 - 1), "a whole number, 0 or more"]
 Tokens = Annotated[int, Ge(0), Le(2**63 - 1), "a whole number, 0 or more"]
 Share = Annotated[float, Ge(0), Le(1), "0 to 1"]
-Time = Annotated[str, Predicate(_is_time), "a time without a zone"]
+Time = Annotated[str, Predicate(_is_time), f"{IN_TIMES}, without a zone"]
 RunId = Annotated[str, Predicate(re.compile("[0-9a-f]{10}").fullmatch), "10 hexadecimal digits"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -19,6 +20,8 @@ from core.cli.base import Out, Output, Replace, RunName, say, say_progress, show
 if TYPE_CHECKING:
     from core.features.importing import actions as imports
     from core.features.importing.preview import Preview
+
+_MOST_SAID = 20  # rejected rows of each reason
 
 app = typer.Typer()
 
@@ -147,8 +150,14 @@ def show_imports(outcomes: list[imports.Imported]) -> None:
         if outcome.message:
             is_named = outcome.path in outcome.message
             say(outcome.message if is_named else f"{outcome.path}: {outcome.message}")
+        n_rows = Counter[str]()
         for row in outcome.rejected:
-            say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
+            n_rows[row.reason] += 1
+            if n_rows[row.reason] <= _MOST_SAID:
+                say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
+        for reason, n in n_rows.items():
+            if n > _MOST_SAID:
+                say(f"{outcome.path}: {reason}: {n - _MOST_SAID:,} more rows")
         records.append(
             {
                 "path": outcome.path,

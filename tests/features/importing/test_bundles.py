@@ -243,6 +243,7 @@ def set_to(*keys: Any, value: Any) -> Callable[[Any], None]:
         (["run", "note"], 5, "run.note is"),
         (["run", "created_at"], "yesterday", "run.created_at is"),
         (["run", "created_at"], "2026-01-05T09:30:00+00:00", "run.created_at is"),
+        (["run", "created_at"], "0001-01-01T00:00:00", "run.created_at is .* from 1900 to 2199"),
         (["run", "parents"], ["abcdef0123"], "run.parents.1 is"),
         (["run", "parents"], [{"id": "x", "name": None}], "parents.1.id is"),
         (["dataset", "kind"], "quaternary", "dataset.kind is"),
@@ -347,6 +348,11 @@ Rows = list[dict[str, Any]]
         ("row_call", set_to(0, "call", value="c2"), "row_call, call, row 1: 'c2'"),
         ("note", set_to(0, "id", value="../x"), "12 hexadecimal digits"),
         ("note", set_to(0, "author", value=""), "author, row 1"),
+        (
+            "note",
+            set_to(0, "written_at", value=datetime(9999, 12, 31)),
+            "note, written_at, row 1: '9999-12-31 .*, expected a time from 1900 to 2199",
+        ),
     ],
 )
 def test_rows_that_no_run_can_have(
@@ -447,6 +453,23 @@ def test_text_that_is_no_text(sound: bytes) -> None:
     table = table_of("note", text=column).cast(SCHEMAS["note"])
     with pytest.raises(InputError, match="cannot be read as parquet"):
         read_bundle(with_files(sound, note=written(table)), "b.zip")
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        (part, field.name)
+        for part, schema in SCHEMAS.items()
+        for field in schema
+        if pa.types.is_timestamp(field.type)
+    ],
+)
+@pytest.mark.parametrize("microseconds", [2**63 - 1, -(2**62)])
+def test_times_that_no_clock_shows(sound: bytes, part: str, name: str, microseconds: int) -> None:
+    times = {name: pa.array([microseconds], pa.timestamp("us"))}
+    table = table_of(part, **times).cast(SCHEMAS[part])
+    with pytest.raises(InputError, match=rf"b\.zip/{part}, {name}, row 1: .* from 1900 to 2199"):
+        read_bundle(with_files(sound, **{part: written(table)}), "b.zip")
 
 
 def test_members_that_are_too_many_or_too_few(sound: bytes) -> None:

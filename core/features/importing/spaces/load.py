@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -190,9 +191,9 @@ def _load_npz(path: Path, name: str) -> Space:
                 " text"
             ) from error
         raise InputError(f"{path.name}: cannot be read as npz ({first_line(error)})") from error
-    texts = [array for array in arrays.values() if array.ndim == 1 and array.dtype.kind in "US"]
+    lists = [array for array in arrays.values() if array.ndim == 1 and array.dtype.kind in "US"]
     matrices = [array for array in arrays.values() if array.ndim == 2 and array.dtype.kind in "fiu"]
-    if len(texts) != 1 or len(matrices) != 1:
+    if len(lists) != 1 or len(matrices) != 1:
         found = (
             list_some([f"{key} {value.dtype}{value.shape}" for key, value in arrays.items()])
             or "no array"
@@ -200,11 +201,19 @@ def _load_npz(path: Path, name: str) -> Space:
         raise InputError(
             f"{path.name}: contains {found}, expected one list of symbols and one matrix"
         )
-    refuse_many(len(texts[0]), path.name)
-    symbols = (
-        texts[0] if texts[0].dtype.kind == "U" else np.char.decode(texts[0], "utf-8", "replace")
-    )
-    return make_imported_space(name, symbols.tolist(), matrices[0], path.name)
+    (texts,) = lists
+    refuse_many(len(texts), path.name)
+    if texts.dtype.kind == "S":
+        texts = np.char.decode(texts, "utf-8", "replace")
+    # what NumPy makes of a number that no character has breaks off whatever reads it
+    points = np.frombuffer(texts.tobytes(), np.dtype("u4").newbyteorder(texts.dtype.byteorder))
+    odd = np.flatnonzero(points > sys.maxunicode)
+    if odd.size:
+        raise InputError(
+            f"{path.name}: row {4 * odd[0] // texts.itemsize + 1:,} of the symbols has the"
+            f" character {points[odd[0]]:#x}, expected at most {sys.maxunicode:#x}"
+        )
+    return make_imported_space(name, texts.tolist(), matrices[0], path.name)
 
 
 def _is_word2vec(header: str) -> bool:

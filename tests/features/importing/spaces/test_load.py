@@ -260,6 +260,15 @@ MALFORMED = {
     "npz without symbols": (arrays_in(v=VECTORS), "expected one list of symbols and one matrix"),
     "npz of two matrices": (arrays_in(g=np.array(SYMBOLS), v=VECTORS, w=VECTORS), "one matrix"),
     "npz of another length": (arrays_in(g=np.array(SYMBOLS), v=VECTORS[:2]), "shape"),
+    "npz with a number that no character has": (
+        arrays_in(g=np.array([65, 66, 67, 1 << 31], ">u4").view(">U2"), v=VECTORS[:2]),
+        "row 2 of the symbols has the character 0x80000000, expected at most 0x10ffff",
+    ),
+    "npz with half of a surrogate pair": (
+        arrays_in(g=np.array(["A", "\ud800"]), v=VECTORS[:2]),
+        r"row 2 has the symbol '\\ud800', expected one line of text",
+    ),
+    "JSON with half of a surrogate pair": (b'{"A": [1, 2], "\\udfff": [1, 2]}', "symbol '.udfff'"),
     "zip of something else": (zip_of({}), "no array"),
     "safetensors cut short": (
         tensors('{"e":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}'),
