@@ -29,7 +29,7 @@ from core.base.archives import Content, bare_name, is_zip, open_content, open_cs
 from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import open_file
 from core.base.file_limits import MAX_UNPACKED_BYTES, limit_memory, refuse_bomb
-from core.base.texts import parse_json, quote
+from core.base.texts import HALF_CHARACTER, is_encodable, parse_json, quote
 from core.base.types import JsonObject, Rejected
 from core.base.workbook import is_workbook, text_of_workbook
 
@@ -819,12 +819,18 @@ def object_table(objects: Sequence[Any], name: str) -> Table:
     header = list(dict.fromkeys(key for row in objects if isinstance(row, dict) for key in row))
     if not header:
         raise UnknownFormat(f"{name}: JSON without objects, expected a row in each")
+    if not is_encodable("".join(header)):
+        raise InputError(f"{name}: the name of a column: {HALF_CHARACTER}")
     rejected: list[Rejected] = []
 
     def rows() -> Iterator[Record]:
         for line, row in enumerate(objects, 1):
             if isinstance(row, dict):
-                yield line, [_json_cell(row.get(key)) for key in header]
+                cells = [_json_cell(row.get(key)) for key in header]
+                if is_encodable("".join(cells)):
+                    yield line, cells
+                else:
+                    rejected.append(Rejected(name, line, "wrong encoding", HALF_CHARACTER))
             else:
                 rejected.append(
                     Rejected(name, line, "empty cell", f"{quote(str(row))}, expected an object")

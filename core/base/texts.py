@@ -174,6 +174,9 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from error
 
 
+HALF_CHARACTER = "half of a surrogate pair (\\ud800 to \\udfff), expected whole characters"
+
+
 def is_encodable(text: str) -> bool:
     """Return whether a text can be written to a file: a name of the file system that is not UTF-8
     cannot."""

@@ -15,7 +15,7 @@ from core.base.errors import InputError, UnknownFormat
 from core.base.file_io import read_file
 from core.base.hashes import sha256_of
 from core.base.row_schema import is_finite_number
-from core.base.texts import quote
+from core.base.texts import HALF_CHARACTER, is_encodable, quote
 from core.base.types import JsonObject
 from core.evidence.packs import Response
 
@@ -115,8 +115,9 @@ def _parse(content: bytes, name: str) -> Any:
             object_pairs_hook=require_distinct_keys,
             parse_constant=refuse_constant,
         )
-        if b"\\ud" in content.lower():  # half of a surrogate pair, perhaps, which nothing can store
-            json.dumps(found, ensure_ascii=False).encode()
+        is_odd = b"\\ud" in content.lower()  # half of a surrogate pair, perhaps
+        if is_odd and not is_encodable(json.dumps(found, ensure_ascii=False)):
+            raise InputError(f"{name}: {HALF_CHARACTER}")
         return found
     except (ValueError, RecursionError) as error:
         raise UnknownFormat(f"{name}: not JSON ({error}), expected {_KINDS}") from error

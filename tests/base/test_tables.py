@@ -154,6 +154,15 @@ def test_json_rows_keep_their_numbers() -> None:
         assert cells[1][read.header.index("more")] == "[1, 2]"
 
 
+def test_json_with_half_of_a_surrogate_pair_is_refused() -> None:
+    """Nothing can store it: a row of it is rejected, and a column of it refuses the file."""
+    read = table_of(json.dumps([{"id": "a", "x": "\ud800"}, {"id": "b"}]).encode(), "f.json")
+    assert [*read.records()] == [(2, ["b", ""])]
+    assert [(bad.line, bad.reason) for bad in read.rejected] == [(1, "wrong encoding")]
+    with pytest.raises(InputError, match=r"f\.json: the name of a column: half of a surrogate"):
+        table_of(json.dumps([{"id": "a", "\udfff": 1}]).encode(), "f.json")
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"\n\n", b"\xef\xbb\xbf", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0JFIF"]
 )

@@ -152,6 +152,12 @@ def test_a_key_that_stands_there_twice_and_a_number_that_is_none() -> None:
         )
 
 
+def test_half_of_a_surrogate_pair_is_refused_and_a_whole_one_read() -> None:
+    with pytest.raises(InputError, match=r"x: half of a surrogate pair .*, expected whole"):
+        read_knowledge(b'{"A": "a \\ud83d"}', "x")
+    assert read_knowledge(b'{"A": "a \\ud83d\\ude00"}', "x").kind == "descriptions"
+
+
 @pytest.mark.soak
 @given(
     st.lists(

@@ -22,7 +22,7 @@ from core.base.errors import InputError, UnknownFormat, UnsafeFile
 from core.base.file_io import refuse_special
 from core.base.file_limits import limit_memory
 from core.base.tables import first_character
-from core.base.texts import list_some, parse_json
+from core.base.texts import HALF_CHARACTER, is_encodable, list_some, parse_json
 from core.base.workbook import is_workbook, text_of_workbook
 from core.embeddings import checkpoints
 from core.embeddings.checkpoints import read_pickled_vectors
@@ -167,6 +167,8 @@ def load_safetensors(path: Path, name: str) -> Space:
         raise InputError(
             f"{path.name}: the metadata's notes are not a JSON list ({error})"
         ) from error
+    if not is_encodable("".join(notes)):
+        raise InputError(f"{path.name}: the metadata's notes: {HALF_CHARACTER}")
     return make_space(
         name,
         metadata["symbols"].split("\n"),

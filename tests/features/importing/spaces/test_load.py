@@ -278,6 +278,10 @@ MALFORMED = {
     "safetensors without symbols": (tensors("{}"), "metadata none"),
     "safetensors in bfloat16": (tensors(ONE_TENSOR % "") + b"\x80?", "expected|F16, F32 or F64"),
     "safetensors with odd notes": (tensors(ONE_TENSOR % ',"notes":"1"') + b"\x80?", "notes"),
+    "safetensors with half a character in notes": (
+        tensors(ONE_TENSOR.replace("BF16", "F16") % ',"notes":"[\\"\\\\ud800\\"]"') + b"\0<",
+        "notes: half of a surrogate pair",
+    ),
     "CSV with text": (b"symbol,x\nA,1\nB,high\n", "symbols and numbers"),
     "CSV with a gap": (b"symbol,x\nA,1\nB,\n", "symbols and numbers"),
     "CSV with a short row": (b"symbol,x,y\nA,1,2\nB,1\n", "Row #3: Expected 3 columns, got 2"),
