@@ -1,5 +1,5 @@
-"""The public files that can be fetched, pinned to a revision and, where known, to their bytes, and
-how they are fetched.
+"""The public files that can be fetched, pinned to a revision and, where known, to their SHA-256,
+and how they are fetched.
 
 What was fetched is checked by its hash, and written only when it is complete.
 """

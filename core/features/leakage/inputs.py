@@ -49,6 +49,7 @@ _PART = re.compile(r"[\n;|]+|(?<=[.!?])\s+")  # a sentence, or a line
 # Copies of a name: the number and share of common rows, the log odds against chance, and those that
 # a label gives which differs
 LEAST_ALIKE, ALIKE, SURE, NEARLY, SHOWN = 2, 0.8, log(1000), 2.0, 3
+_MOST_PAIRS = 4_000_000  # of names, that are compared at once
 _DOUBT = {
     "labels": "It has seen labels, or is better than any published run: its scores cannot decide",
     "inverted labels": "It has seen inverted labels, or a sign is wrong",
@@ -269,25 +270,30 @@ def _copies(index: RowIndex) -> Iterator[str]:
         )
         rows = csr_array((np.ones(len(at)), (unit, other)), (n, n))
         weighted = csr_array((weights[code], (unit, other * len(labels) + code)), with_label.shape)
-        common = (rows @ rows.T).tocoo()
-        a, b = common.coords
         counts = np.bincount(unit, minlength=n)
-        near = (a < b) & (
-            common.data >= np.maximum(LEAST_ALIKE, ALIKE * (counts[a] + counts[b] - common.data))
-        )
-        a, b, both = a[near], b[near], common.data[near]
-        if not len(a):
-            continue
-        equal = with_label[a].multiply(with_label[b]).sum(axis=1)
-        odds = weighted[a].multiply(with_label[b]).sum(axis=1)
         sure = SURE + log(max(1, len(set(unit)) ** 2 / 2))  # among as many pairs of names
-        copies = np.flatnonzero((odds >= sure) & (equal == both))
-        nearly = int(((odds >= sure - NEARLY) & (equal == both - 1)).sum())
+        copies, nearly = list[str](), 0
+        # in parts: where everything was measured, all names share their rows
+        most = max(1, _MOST_PAIRS // n)
+        for begin in range(0, n, most):
+            part = slice(begin, begin + most)
+            common = (rows[part] @ rows.T).tocoo()
+            a, b = common.coords
+            least = ALIKE * (counts[begin + a] + counts[b] - common.data)
+            near = (begin + a < b) & (common.data >= np.maximum(LEAST_ALIKE, least))
+            a, b, both = a[near], b[near], common.data[near]
+            if not len(a):
+                continue
+            equal, odds = ((each[part] @ with_label.T)[a, b] for each in (with_label, weighted))
+            nearly += int(((odds >= sure - NEARLY) & (equal == both - 1)).sum())
+            copies += [
+                f"{index.symbols[begin + a[k]]} = {index.symbols[b[k]]}"
+                for k in np.flatnonzero((odds >= sure) & (equal == both))
+            ]
         if len(copies) > 2 * nearly:
-            names = sorted(f"{index.symbols[a[k]]} = {index.symbols[b[k]]}" for k in copies)
             yield (
                 f"renamed duplicates among {UNITS[axis]}, with the same rows and labels:"
-                f" {list_some(names, SHOWN)}"
+                f" {list_some(sorted(copies), SHOWN)}"
             )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.features.leakage import inputs
 from core.features.leakage.inputs import check_rows, check_space, check_texts
 from core.transfer.row_index import RowIndex
 from tests.features.leakage.planted_leaks import (
@@ -107,8 +108,11 @@ def renamed(frame: pd.DataFrame) -> list[str]:
     return [each for each in found if each.startswith("renamed")]
 
 
+@pytest.mark.parametrize("at_once", [1, 300, 4_000_000])
 @pytest.mark.parametrize("axis", ["pert", "gene"])
-def test_a_name_for_a_copy(axis: str) -> None:
+def test_a_name_for_a_copy(axis: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many pairs of names are compared at once: a million rows have too many for memory."""
+    monkeypatch.setattr(inputs, "_MOST_PAIRS", at_once)
     frame = rows()
     assert renamed(frame) == []
     name = frame[axis].value_counts().index[0]
