@@ -111,8 +111,9 @@ def record_error(what: str, error: BaseException) -> bool:
     """
     if not getattr(error, _RECORDED, False):
         setattr(error, _RECORDED, True)
-        *_, (frame, line) = (None, 0), *traceback.walk_tb(error.__traceback__)
-        place = type(error), frame and frame.f_code, line, int(time.monotonic() // 3600)
+        # where it was raised: the end of the traceback, if it has one
+        raised_at = traceback.extract_tb(error.__traceback__, limit=-1)
+        place = type(error), str(raised_at), int(time.monotonic() // 3600)
         _alike[place] += 1
         if _alike[place] <= MOST_ALIKE:
             last = ", the last of this kind for an hour" if _alike[place] == MOST_ALIKE else ""

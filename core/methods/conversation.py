@@ -20,6 +20,7 @@ from core.llm.kept_answer import TokenCount, TokenCounter, kept_answer
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.methods.base import Context, RowFailed
+from core.methods.coded_names import REWRITTEN
 from core.methods.prompts import fill, prompt_text, with_form
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class RowConversation:
 
     def __init__(self, context: Context, pair: Pair) -> None:
         self._context = context
+        # else a model would be shown the names that were to be hidden from it
+        assert context.naming is not None or context.options.get("names") not in REWRITTEN
         self._names = context.naming.of_row(pair) if context.naming is not None else None
         self._calls: list[Call | None] = []
         self._is_counted = True

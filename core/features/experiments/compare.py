@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.base.errors import InputError
+from core.base.errors import InputError, StateError
 from core.base.experiment import Arm, Experiment, Metric, Runs
 from core.features.experiments.arm_rows import (
     ArmLoader,
@@ -107,17 +107,27 @@ class ArmRows:
 
     def under(self, arm: str, seeds: Sequence[int]) -> Arms:
         """Return the rows of an arm under each cut and these seeds. One that no seed changes was
-        made under a single one."""
+        made under a single one.
+
+        Raise StateError if a run is missing.
+        """
         of_arm = self.made.get(arm, {})
         loaded = {}
         for cut in self.experiment.cuts:
             alone = [run for (of_cut, _), run in of_arm.items() if of_cut == cut]
             for seed in seeds:
-                loaded[cut, seed] = self.loader.rows_of(of_arm.get((cut, seed)) or alone[0])
+                run = of_arm.get((cut, seed)) or (alone[0] if len(alone) == 1 else "")
+                if not run:
+                    raise StateError(
+                        f"arm {arm!r}: no finished run under cut {cut}, seed {seed}; run the"
+                        " experiment again"
+                    )
+                loaded[cut, seed] = self.loader.rows_of(run)
         return loaded
 
     def pair(self, a: str, b: str) -> tuple[Arms, Arms]:
-        """Return two arms under the seeds under which either was asked."""
+        """Return two arms under the seeds under which either was asked. Raise StateError if a run
+        is missing."""
         asked = {seed for arm in (a, b) for _, seed in self.made.get(arm, {})}
         seeds = [seed for seed in self.experiment.seeds if seed in asked] or list(
             self.experiment.seeds[:1]
@@ -255,7 +265,8 @@ def replicate_noise(values: Floats, replicates: Sequence[Replicate]) -> Floats:
 
 
 def result_of_runs(db: Cursor, kind: str, experiment: Experiment, made: Runs) -> ExperimentResult:
-    """Return the result of an experiment whose runs are all done."""
+    """Return the result of an experiment whose runs are all done. Raise StateError if the run of an
+    arm is missing."""
     arms = ArmRows(ArmLoader(db, experiment.dataset), experiment, made)
     results, left = (_by_answers if experiment.measure == "answers" else _by_scores)(arms)
     n = len(experiment.rows) - left

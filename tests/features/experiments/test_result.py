@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pytest
+
+from core.base.errors import StateError
 from core.base.result import to_json
+from core.features.experiments.compare import ArmRows
 from core.features.experiments.result import (
     ArmResult,
     ExperimentResult,
@@ -121,3 +126,11 @@ def test_two_arms_whose_difference_has_no_interval_are_not_compared() -> None:
     [pair] = judge_contrasts([("a", "b", change(0.5, math.nan))])
     assert math.isnan(pair.p_holm)
     assert "for want of an interval" in pair.sentence
+
+
+def test_no_other_run_stands_in_for_one_that_is_missing() -> None:
+    loader, experiment = SimpleNamespace(rows_of=str), SimpleNamespace(cuts=(0,))
+    arms = ArmRows(loader, experiment, {"alone": {(0, 0): "a"}, "two": {(0, 0): "b", (0, 1): "c"}})
+    assert arms.under("alone", [0, 1, 2]) == {(0, seed): "a" for seed in range(3)}
+    with pytest.raises(StateError, match="no finished run under cut 0, seed 2"):
+        arms.under("two", [0, 1, 2])
