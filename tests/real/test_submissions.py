@@ -20,6 +20,7 @@ from core.features.submissions.rules import check, is_valid
 from core.runs.workspace import Workspace
 from core.store import runs, traces
 from tests.commands import core, core_json
+from tests.conftest import SHARED_DATA
 
 pytestmark = pytest.mark.real
 
@@ -102,7 +103,7 @@ def test_the_samples_are_valid_and_empty(
 
 def test_the_organizers_own_output_is_valid(shared_data: Path, ids: Ids) -> None:
     """Its columns stand in another order than the kit's."""
-    path = shared_data.parent / "field/challenge/false_invalid/organizers_track_a_default.zip"
+    path = SHARED_DATA.parent / "field/challenge/false_invalid/organizers_track_a_default.zip"
     if not path.is_file():
         pytest.skip(f"needs {path}")
     found = check(path.read_bytes(), path.name, "A", ids(shared_data / "challenge" / "test.csv"))
